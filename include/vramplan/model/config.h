@@ -1,0 +1,38 @@
+// A decoder-only language model as numbers: what a Hugging Face config.json says after its defaults are filled in.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace vramplan {
+
+enum class Architecture { gpt2, llama, mistral, qwen2, textbook };
+enum class NormKind { layer_norm, rms_norm_python, rms_norm_fused };
+enum class MlpKind { gelu, gelu_new, gelu_tanh, relu, swiglu };
+enum class PositionKind { learned, rotary, none };
+
+struct ModelConfig {
+  Architecture architecture = Architecture::llama;
+  std::string name;  ///< preset, file or "custom"
+  std::int64_t layers = 0, hidden = 0, heads = 0, kv_heads = 0, head_dim = 0, ffn = 0, vocab = 0;
+  std::int64_t positions = 0;  ///< longest sequence
+  NormKind norm = NormKind::rms_norm_python;
+  MlpKind mlp = MlpKind::swiglu;
+  PositionKind position = PositionKind::rotary;
+  bool tied = false;            ///< lm_head is the token embedding
+  bool qkv_bias = false, out_bias = false, mlp_bias = false;
+  std::optional<std::int64_t> window;    ///< sliding attention; nothing: full
+  std::int64_t full_layers = 0;          ///< the first layers that attend fully although there is a window (Qwen2)
+  double embedding_dropout = 0, attention_dropout = 0, residual_dropout = 0;
+  double norm_eps = 1e-5, rope_theta = 10000;
+
+  bool sliding(std::int64_t layer) const { return window.has_value() && layer >= full_layers; }
+  bool operator==(const ModelConfig&) const = default;
+};
+
+/// Elements of all trainable tensors; a tied embedding and head count once. Throws Overflow.
+std::int64_t parameter_count(const ModelConfig& c);
+/// Elements of one repeated layer.
+std::int64_t layer_parameter_count(const ModelConfig& c);
+
+}  // namespace vramplan

@@ -1,0 +1,58 @@
+// How a model is trained, as plain data.
+#pragma once
+#include <cstdint>
+#include <optional>
+
+#include "vramplan/tensor/dtype.h"
+
+namespace vramplan {
+
+/// What is stored in which type.
+///   fp32, bf16, fp16   everything in that type
+///   amp_*              fp32 weights under torch.autocast
+///   mixed_*            16-bit weights and gradients, fp32 master weights and Adam states: 2 + 2 + 12 bytes a parameter
+enum class Precision { fp32, bf16, fp16, amp_bf16, amp_fp16, mixed_bf16, mixed_fp16 };
+
+enum class OptimizerKind { adamw, adam, sgd };
+enum class OptimizerForm { foreach, for_loop, fused };
+struct Optimizer {
+  OptimizerKind kind = OptimizerKind::adamw;
+  OptimizerForm form = OptimizerForm::foreach;
+  double lr = 1e-4, momentum = 0, weight_decay = 0.01;
+  bool operator==(const Optimizer&) const = default;
+};
+
+/// Which layers are recomputed.
+///   per_layer   every layer alone, as Hugging Face does
+///   segments    n runs of layers, each checkpointed; the first (layers mod n) get the extra layer
+///   sequential  torch.utils.checkpoint.checkpoint_sequential: n - 1 runs of layers / n, the rest plain
+enum class CheckpointKind { none, per_layer, segments, sequential };
+struct Checkpointing {
+  CheckpointKind kind = CheckpointKind::none;
+  std::int64_t n = 0;
+  bool reentrant = false;
+  bool operator==(const Checkpointing&) const = default;
+};
+
+enum class AttentionForm { sdpa, eager, flash, efficient, math };
+
+struct TrainOptions {
+  std::int64_t micro_batch = 1, seq = 0;
+  std::int64_t accumulate = 1;  ///< micro-batches per step
+  Precision precision = Precision::bf16;
+  Optimizer optimizer;
+  Checkpointing checkpoint;
+  AttentionForm attention = AttentionForm::sdpa;
+  int compute_capability = 80;    ///< decides the SDPA kernel; 80 for sm_80
+  std::optional<double> clip;     ///< largest norm of the gradients
+  bool keeps_output = false;      ///< the caller holds the model's output, and so the logits, until the next one
+  bool operator==(const TrainOptions&) const = default;
+};
+
+/// The type parameters are stored in.
+DType parameter_type(Precision p);
+/// The type of the autocast region, if there is one.
+std::optional<DType> autocast_type(Precision p);
+bool has_master_weights(Precision p);
+
+}  // namespace vramplan

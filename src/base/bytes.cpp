@@ -1,0 +1,133 @@
+#include "vramplan/base/bytes.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cctype>
+#include <charconv>
+
+#include "vramplan/base/error.h"
+
+namespace vramplan {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  std::uint64_t factor;
+};
+constexpr std::uint64_t k1000 = 1000;
+constexpr std::array<Unit, 11> kByteUnits{{
+    {"", 1}, {"B", 1},
+    {"KB", k1000}, {"MB", k1000 * k1000}, {"GB", k1000 * k1000 * k1000}, {"TB", k1000 * k1000 * k1000 * k1000},
+    {"KiB", kKiB}, {"MiB", kMiB}, {"GiB", kGiB}, {"TiB", 1024 * kGiB}, {"PiB", 1024 * 1024 * kGiB},
+}};
+constexpr std::array<Unit, 9> kCountUnits{{
+    {"", 1}, {"K", k1000}, {"M", k1000 * k1000}, {"B", k1000 * k1000 * k1000}, {"T", k1000 * k1000 * k1000 * k1000},
+    {"Ki", kKiB}, {"Mi", kMiB}, {"Gi", kGiB}, {"Ti", 1024 * kGiB},
+}};
+
+std::string_view trimmed(std::string_view s) {
+  while (!s.empty() && std::isspace(static_cast<unsigned char>(s.front()))) s.remove_prefix(1);
+  while (!s.empty() && std::isspace(static_cast<unsigned char>(s.back()))) s.remove_suffix(1);
+  return s;
+}
+
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (std::tolower(static_cast<unsigned char>(a[i])) != std::tolower(static_cast<unsigned char>(b[i]))) return false;
+  return true;
+}
+
+/// The digits of `text` before its unit, scaled exactly: "1.5" with factor 1024 is 1536. Fractions of a unit
+/// that are not whole are rounded down. False when it is not a number or leaves 64 bits.
+bool scale_decimal(std::string_view digits, std::uint64_t factor, std::uint64_t& out) {
+  std::uint64_t whole = 0, part = 0, part_scale = 1;
+  bool any = false, after_point = false;
+  for (char c : digits) {
+    if (c == '.' && !after_point) {
+      after_point = true;
+      continue;
+    }
+    if (c < '0' || c > '9') return false;
+    any = true;
+    const auto d = static_cast<std::uint64_t>(c - '0');
+    if (!after_point) {
+      if (__builtin_mul_overflow(whole, 10u, &whole) || __builtin_add_overflow(whole, d, &whole)) return false;
+    } else if (part_scale < 1'000'000'000) {
+      part = part * 10 + d;
+      part_scale *= 10;
+    }
+  }
+  if (!any || __builtin_mul_overflow(whole, factor, &out)) return false;
+  __extension__ using Wide = unsigned __int128;
+  const auto fraction = static_cast<std::uint64_t>(static_cast<Wide>(part) * factor / part_scale);
+  return !__builtin_add_overflow(out, fraction, &out);
+}
+
+template <std::size_t N>
+bool parse_with_unit(std::string_view text, const std::array<Unit, N>& units, std::uint64_t& out) {
+  text = trimmed(text);
+  std::size_t split = 0;
+  while (split < text.size() && (std::isdigit(static_cast<unsigned char>(text[split])) || text[split] == '.')) ++split;
+  const std::string_view unit = trimmed(text.substr(split));
+  for (const Unit& u : units)
+    if (u.name == unit || (!u.name.empty() && u.name.size() > 1 && equal_ignoring_case(u.name, unit)))
+      return scale_decimal(text.substr(0, split), u.factor, out);
+  return false;
+}
+
+}  // namespace
+
+void Bytes::overflow(const char* doing) {
+  throw Overflow(std::string("the number of bytes leaves 64 bits while ") + doing);
+}
+
+std::int64_t checked_add(std::int64_t a, std::int64_t b) {
+  std::int64_t out = 0;
+  if (__builtin_add_overflow(a, b, &out)) throw Overflow("a count of elements leaves 64 bits while adding");
+  return out;
+}
+std::int64_t checked_multiply(std::int64_t a, std::int64_t b) {
+  std::int64_t out = 0;
+  if (__builtin_mul_overflow(a, b, &out)) throw Overflow("a count of elements leaves 64 bits while multiplying");
+  return out;
+}
+
+Bytes parse_bytes(std::string_view text) {
+  std::uint64_t n = 0;
+  if (parse_with_unit(text, kByteUnits, n)) return Bytes(n);
+  throw UserError(fmt::format("'{}' is not a size in bytes", text), {}, "write a number and a unit: 24GiB (2^30) or 24GB (10^9)");
+}
+
+std::string format_bytes(Bytes b) {
+  static constexpr std::array<std::string_view, 6> names{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  std::size_t i = 0;
+  double v = static_cast<double>(b.count());
+  // 1023.995 and up would print as 1024.00: step to the next unit before that.
+  while (i + 1 < names.size() && v >= (i == 0 ? 1024.0 : 1023.995)) v /= 1024, ++i;
+  return i == 0 ? fmt::format("{} B", b.count()) : fmt::format("{:.2f} {}", v, names[i]);
+}
+std::string format_gib(Bytes b) { return fmt::format("{:.2f} GiB", static_cast<double>(b.count()) / static_cast<double>(kGiB)); }
+
+std::int64_t parse_count(std::string_view text, std::string_view what) {
+  const std::string_view t = trimmed(text);
+  if (t.size() > 1 && t.back() == 'k') {
+    const std::string digits(t.substr(0, t.size() - 1));
+    std::uint64_t thousand = 0, binary = 0;
+    if (scale_decimal(digits, 1000, thousand) && scale_decimal(digits, 1024, binary))
+      throw UserError(fmt::format("{} '{}' could mean {} or {}", what, t, thousand, binary), {},
+                      fmt::format("write {}K for {} or {}Ki for {}", digits, thousand, digits, binary), Exit::usage);
+  }
+  std::uint64_t n = 0;
+  if (parse_with_unit(t, kCountUnits, n) && n <= static_cast<std::uint64_t>(INT64_MAX)) return static_cast<std::int64_t>(n);
+  throw UserError(fmt::format("{} '{}' is not a count", what, t), {}, "write a whole number, or one with K, M, B, Ki, Mi: 4096, 8Ki, 124M, 7B", Exit::usage);
+}
+
+std::string format_count(std::int64_t n) {
+  std::string digits = std::to_string(n < 0 ? -n : n);
+  for (std::ptrdiff_t i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > 0; i -= 3) digits.insert(static_cast<std::size_t>(i), ",");
+  return n < 0 ? "-" + digits : digits;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,105 @@
+#include "model/forward.h"
+
+#include <memory>
+
+#include "model/positions.h"
+#include "tape/activation.h"
+#include "tape/elementwise.h"
+#include "tape/embedding.h"
+#include "tape/linear.h"
+#include "tape/loss.h"
+#include "tape/norm.h"
+#include "tape/view.h"
+
+namespace vramplan {
+namespace {
+
+/// GPT2Model.forward: embeddings, dropout, layers, final norm. Its locals live until it returns.
+Tensor gpt2_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch, const AttentionChoice& choice, const RunStack& run) {
+  const Tensor tokens = embedding(t, w.token_embedding, batch.ids);
+  const Tensor positions = position_ids(t, batch.ids.size(1));
+  const Tensor placed = embedding(t, w.position_embedding, positions);
+  Tensor hidden = add(t, tokens, placed);
+  const Masks masks = make_masks(t, c, batch.ids.size(0), batch.ids.size(1), tokens.dtype(), choice);
+  hidden = dropout(t, hidden, c.embedding_dropout);
+  LayerStack stack;
+  stack.count = c.layers;
+  stack.mask_is_argument = true;
+  stack.mask = [mask = masks.full](std::int64_t) { return mask; };
+  stack.run = [&t, &c, &w, choice, positions](std::int64_t i, const Tensor& x, const Tensor& mask) {
+    At here(t, "layer", static_cast<int>(i));
+    return gpt2_layer(t, c, w.layers[static_cast<std::size_t>(i)], x, mask, choice);
+  };
+  hidden = run(t, stack, hidden);
+  return apply_norm(t, c, w.final_norm, hidden);
+}
+
+/// LlamaModel.forward. `inputs_embeds` keeps the embeddings alive until it returns.
+Tensor llama_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch, const AttentionChoice& choice, const RunStack& run) {
+  const Tensor tokens = embedding(t, w.token_embedding, batch.ids);
+  const Tensor positions = position_ids(t, batch.ids.size(1));
+  const Masks masks = make_masks(t, c, batch.ids.size(0), batch.ids.size(1), tokens.dtype(), choice);
+  Tensor hidden = tokens;
+  Rotary rotary;
+  if (c.position == PositionKind::rotary) rotary = rotary_tables(t, w, positions, tokens.dtype());
+  if (c.position == PositionKind::learned) hidden = add(t, tokens, embedding(t, w.position_embedding, positions));
+  if (c.embedding_dropout > 0) hidden = dropout(t, hidden, c.embedding_dropout);
+  LayerStack stack;
+  stack.count = c.layers;
+  stack.mask = [&c, masks](std::int64_t i) { return c.sliding(i) ? masks.sliding : masks.full; };
+  stack.run = [&t, &c, &w, choice, rotary, positions](std::int64_t i, const Tensor& x, const Tensor& mask) {
+    At here(t, "layer", static_cast<int>(i));
+    return llama_layer(t, c, w.layers[static_cast<std::size_t>(i)], x, mask, rotary.cos, rotary.sin, choice);
+  };
+  hidden = run(t, stack, hidden);
+  return apply_norm(t, c, w.final_norm, hidden);
+}
+
+ModelOutput textbook(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch, const RunStack& run) {
+  LayerStack stack;
+  stack.count = c.layers;
+  stack.mask = [](std::int64_t) { return Tensor(); };
+  stack.run = [&t, &c, &w](std::int64_t i, const Tensor& x, const Tensor&) {
+    At here(t, "layer", static_cast<int>(i));
+    return textbook_layer(t, c, w.layers[static_cast<std::size_t>(i)], x);
+  };
+  const Tensor hidden = run(t, stack, batch.hidden);
+  InPhase phase(t.memory(), Phase::loss);
+  const Tensor wide = cast(t, hidden, DType::fp32);
+  return {mean_all(t, wide), hidden};
+}
+
+}  // namespace
+
+ModelOutput forward(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch, const AttentionChoice& attention, const RunStack& run) {
+  if (c.architecture == Architecture::textbook) return textbook(t, c, w, batch, run);
+  const Tensor hidden = c.architecture == Architecture::gpt2 ? gpt2_body(t, c, w, batch, attention, run) : llama_body(t, c, w, batch, attention, run);
+  InPhase phase(t.memory(), Phase::loss);
+  At here(t, "lm_head");
+  const Tensor logits = linear(t, hidden, w.head, {});  // [b, s, V]
+  At loss_here(t, "loss");
+  return {causal_lm_loss(t, logits, batch.labels), logits};
+}
+
+Tensor apply_norm(Tape& t, const ModelConfig& c, const NormWeights& w, const Tensor& x) {
+  At here(t, "norm");
+  switch (c.norm) {
+    case NormKind::layer_norm: return layer_norm(t, x, w.weight, w.bias, c.norm_eps);
+    case NormKind::rms_norm_python: return rms_norm_python(t, x, w.weight, c.norm_eps);
+    case NormKind::rms_norm_fused: return rms_norm_fused(t, x, w.weight, c.norm_eps);
+  }
+  return {};
+}
+
+Tensor apply_activation(Tape& t, MlpKind kind, const Tensor& x) {
+  switch (kind) {
+    case MlpKind::gelu: return gelu(t, x);
+    case MlpKind::gelu_new: return gelu_new(t, x);
+    case MlpKind::gelu_tanh: return gelu_tanh(t, x);
+    case MlpKind::relu: return relu(t, x);
+    case MlpKind::swiglu: return silu(t, x);
+  }
+  return {};
+}
+
+}  // namespace vramplan

@@ -1,0 +1,50 @@
+// The forward pass of a model, from token ids to the loss, written as transformers 5.24 writes it (models/gpt2,
+// models/llama, models/mistral, models/qwen2). Which layers are recomputed is not decided here: the caller runs the
+// stack of layers.
+#pragma once
+#include <functional>
+
+#include "model/weights.h"
+#include "tape/attention.h"
+
+namespace vramplan {
+
+struct AttentionChoice {
+  bool eager = false;
+  SdpaKernel kernel = SdpaKernel::automatic;
+  int compute_capability = 80;
+};
+
+/// The repeated layers of one forward pass, ready to be run in order.
+struct LayerStack {
+  std::int64_t count = 0;
+  /// Layer i on the hidden state. The mask is `mask(i)`, given by the caller.
+  std::function<Tensor(std::int64_t i, const Tensor& x, const Tensor& mask)> run;
+  std::function<Tensor(std::int64_t i)> mask;
+  /// GPT-2's layers take the mask as a positional argument, so checkpointing one keeps it as an argument.
+  bool mask_is_argument = false;
+};
+using RunStack = std::function<Tensor(Tape&, const LayerStack&, const Tensor& x)>;
+
+struct ModelOutput {
+  Tensor loss, logits;
+};
+
+struct Batch {
+  Tensor ids, labels;  ///< int64 [b, s]
+  Tensor hidden;       ///< [b, s, h]: what the textbook stack is fed with instead
+};
+
+ModelOutput forward(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch, const AttentionChoice& attention, const RunStack& run);
+
+/// One layer, hidden state in and out.
+Tensor gpt2_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Tensor& mask, const AttentionChoice& choice);
+Tensor llama_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Tensor& mask, const Tensor& cos, const Tensor& sin,
+                   const AttentionChoice& choice);
+Tensor textbook_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x);
+
+/// The parts that layers share.
+Tensor apply_norm(Tape& t, const ModelConfig& c, const NormWeights& w, const Tensor& x);
+Tensor apply_activation(Tape& t, MlpKind kind, const Tensor& x);
+
+}  // namespace vramplan

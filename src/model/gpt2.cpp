@@ -1,0 +1,55 @@
+// GPT2Block of transformers/models/gpt2/modeling_gpt2.py.
+#include <cmath>
+
+#include "model/forward.h"
+#include "tape/activation.h"
+#include "tape/elementwise.h"
+#include "tape/linear.h"
+#include "tape/view.h"
+
+namespace vramplan {
+namespace {
+
+EagerAttention attend(Tape& t, const ModelConfig& c, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, const AttentionChoice& choice) {
+  const double factor = 1 / std::sqrt(static_cast<double>(c.head_dim));
+  if (choice.eager) return eager_attention_gpt2(t, q, k, v, mask, factor, c.attention_dropout);
+  SdpaArgs args{factor, c.attention_dropout, !mask, false, choice.kernel, choice.compute_capability};
+  Tensor out = sdpa(t, q, k, v, mask, args);
+  return {contiguous(t, transpose(t, out, 1, 2)), {}};
+}
+
+EagerAttention attention(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Tensor& mask, const AttentionChoice& choice) {
+  At here(t, "attn");
+  auto heads = [&](const Tensor& part) { return transpose(t, view(t, part, {x.size(0), x.size(1), c.heads, c.head_dim}), 1, 2); };
+  const auto parts = split3(t, conv1d(t, x, w.qkv.weight, w.qkv.bias));  // [b, s, 3h]
+  const Tensor k = heads(parts[1]), v = heads(parts[2]), q = heads(parts[0]);
+  EagerAttention a = attend(t, c, q, k, v, mask, choice);
+  a.out = contiguous(t, reshape(t, a.out, {x.size(0), x.size(1), c.hidden}));
+  a.out = conv1d(t, a.out, w.out.weight, w.out.bias);
+  a.out = dropout(t, a.out, c.residual_dropout);
+  return a;
+}
+
+Tensor mlp(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x) {
+  At here(t, "mlp");
+  Tensor hidden = conv1d(t, x, w.up.weight, w.up.bias);  // [b, s, f]
+  hidden = apply_activation(t, c.mlp, hidden);
+  hidden = conv1d(t, hidden, w.down.weight, w.down.bias);
+  return dropout(t, hidden, c.residual_dropout);
+}
+
+}  // namespace
+
+Tensor gpt2_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Tensor& mask, const AttentionChoice& choice) {
+  Tensor residual = x;
+  Tensor hidden = apply_norm(t, c, w.norm1, x);
+  const EagerAttention attended = attention(t, c, w, hidden, mask, choice);  // its probabilities live until the layer returns
+  hidden = add(t, attended.out, residual);
+  residual = hidden;
+  hidden = apply_norm(t, c, w.norm2, hidden);
+  const Tensor fed = mlp(t, c, w, hidden);
+  hidden = add(t, residual, fed);
+  return hidden;
+}
+
+}  // namespace vramplan

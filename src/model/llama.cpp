@@ -1,0 +1,77 @@
+// LlamaDecoderLayer of transformers/models/llama/modeling_llama.py; Mistral and Qwen2 share it.
+#include <cmath>
+
+#include "model/forward.h"
+#include "model/positions.h"
+#include "tape/activation.h"
+#include "tape/elementwise.h"
+#include "tape/linear.h"
+#include "tape/view.h"
+
+namespace vramplan {
+namespace {
+
+EagerAttention attend(Tape& t, const ModelConfig& c, const Tensor& q, const Tensor& k0, const Tensor& v0, const Tensor& mask, const AttentionChoice& choice) {
+  const double factor = 1 / std::sqrt(static_cast<double>(c.head_dim));
+  if (choice.eager) return eager_attention_llama(t, q, k0, v0, mask, factor, c.attention_dropout);
+  // sdpa_attention.py: grouped heads are passed on only without a mask and up to 256 wide.
+  const std::int64_t times = c.heads / c.kv_heads;
+  const bool grouped = times > 1 && !mask && c.head_dim <= 256;
+  const Tensor k = grouped ? k0 : repeat_kv(t, k0, times), v = grouped ? v0 : repeat_kv(t, v0, times);
+  Tensor out = sdpa(t, q, k, v, mask, {factor, c.attention_dropout, !mask, grouped, choice.kernel, choice.compute_capability});
+  return {contiguous(t, transpose(t, out, 1, 2)), {}};
+}
+
+EagerAttention attention(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Tensor& mask, const Tensor& cos, const Tensor& sin,
+                         const AttentionChoice& choice) {
+  At here(t, "self_attn");
+  auto project = [&](const LinearWeights& p) { return transpose(t, view(t, linear(t, x, p.weight, p.bias), {x.size(0), x.size(1), -1, c.head_dim}), 1, 2); };
+  Tensor q = project(w.q), k = project(w.k);
+  const Tensor v = project(w.v);  // [b, k, s, d]
+  if (cos) {
+    const Tensor wide_cos = unsqueeze(t, cos, 1), wide_sin = unsqueeze(t, sin, 1);
+    const Tensor rotated = rotate(t, q, wide_cos, wide_sin);
+    const Tensor rotated_k = rotate(t, k, wide_cos, wide_sin);
+    q = rotated;
+    k = rotated_k;
+  }
+  EagerAttention a = attend(t, c, q, k, v, mask, choice);
+  a.out = contiguous(t, reshape(t, a.out, {x.size(0), x.size(1), -1}));
+  a.out = linear(t, a.out, w.out.weight, w.out.bias);
+  if (c.residual_dropout > 0) a.out = dropout(t, a.out, c.residual_dropout);
+  return a;
+}
+
+Tensor mlp(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x) {
+  At here(t, "mlp");
+  Tensor hidden;
+  if (w.gate.weight) {
+    Tensor gate = linear(t, x, w.gate.weight, w.gate.bias);  // [b, s, f]
+    gate = silu(t, gate);
+    const Tensor up = linear(t, x, w.up.weight, w.up.bias);
+    hidden = mul(t, gate, up);
+  } else {
+    hidden = linear(t, x, w.up.weight, w.up.bias);
+    hidden = apply_activation(t, c.mlp, hidden);
+  }
+  hidden = linear(t, hidden, w.down.weight, w.down.bias);
+  return c.residual_dropout > 0 ? dropout(t, hidden, c.residual_dropout) : hidden;
+}
+
+}  // namespace
+
+Tensor llama_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Tensor& mask, const Tensor& cos, const Tensor& sin,
+                   const AttentionChoice& choice) {
+  Tensor residual = x;
+  Tensor hidden = apply_norm(t, c, w.norm1, x);
+  EagerAttention attended = attention(t, c, w, hidden, mask, cos, sin, choice);  // its probabilities live until the layer returns
+  hidden = std::move(attended.out);
+  hidden = add(t, residual, hidden);
+  residual = hidden;
+  hidden = apply_norm(t, c, w.norm2, hidden);
+  hidden = mlp(t, c, w, hidden);
+  hidden = add(t, residual, hidden);
+  return hidden;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,105 @@
+#include "model/positions.h"
+
+#include <limits>
+
+#include "tape/elementwise.h"
+#include "tape/view.h"
+
+namespace vramplan {
+namespace {
+
+/// find_packed_sequence_indices: only its temporaries matter, its answer is "not packed".
+void packed_sequence_test(Tape& t, std::int64_t b, std::int64_t s) {
+  Memory& m = t.memory();
+  const Tensor first = m.empty({b, 1}, DType::int64, "sub");
+  Tensor joined = m.empty({b, s + 1}, DType::int64, "cat");
+  const Tensor steps = m.empty({b, s}, DType::int64, "sub");
+  joined.reset();
+  Tensor breaks = m.empty({b, s}, DType::boolean, "ne");
+  const Tensor sequence = m.empty({b, s}, DType::int64, "cumsum");
+  breaks.reset();
+  const Tensor whole = m.empty({b}, DType::boolean, "eq");
+  const Tensor all = m.empty({}, DType::boolean, "all");
+}
+
+Tensor offset_positions(Tape& t, std::int64_t n) {
+  const Tensor plain = arange(t, n);
+  return shift(t, plain, 0);
+}
+
+/// bool [1, 1, s, s]: key <= query, and with a window key > query - window.
+Tensor allowed_pairs(Tape& t, std::int64_t b, std::int64_t s, std::optional<std::int64_t> window) {
+  const Tensor batches = arange(t, b), heads = arange(t, 1);
+  const Tensor q = view(t, offset_positions(t, s), {1, 1, s, 1}), k = view(t, offset_positions(t, s), {1, 1, 1, s});
+  if (!window) return compare(t, Binary::less_equal, k, q, "le");
+  Tensor near;
+  {
+    const Tensor one = filled(t, {}, DType::boolean, 1, "new_ones");
+    Tensor inside;
+    {
+      const Tensor edge = shift(t, q, -static_cast<double>(*window));
+      inside = compare(t, Binary::greater, k, edge, "gt");
+    }
+    near = compare(t, Binary::logical_and, one, inside, "bitwise_and");
+  }
+  const Tensor causal = compare(t, Binary::less_equal, k, q, "le");
+  return compare(t, Binary::logical_and, near, causal, "bitwise_and");
+}
+
+Tensor additive(Tape& t, const Tensor& allowed, std::int64_t b, std::int64_t s, DType dtype) {
+  const Tensor zero = t.memory().empty({}, dtype, "zeros"), low = t.memory().empty({}, dtype, "scalar_tensor");
+  Tensor mask = t.memory().empty({b, 1, s, s}, dtype, "where");
+  const double lowest = dtype == DType::fp16 ? -65504.0 : -3.3895313892515355e38;
+  t.backend().unary(Unary::mask_to_bias, mask, allowed, lowest);
+  return mask;
+}
+
+Tensor one_mask(Tape& t, std::int64_t b, std::int64_t s, DType dtype, const AttentionChoice& choice, std::optional<std::int64_t> window) {
+  packed_sequence_test(t, b, s);
+  if (!choice.eager && (!window || s < *window)) return {};
+  const Tensor allowed = allowed_pairs(t, b, s, window);
+  return choice.eager ? additive(t, allowed, b, s, dtype) : expand(t, allowed, {b, 1, s, s});
+}
+
+}  // namespace
+
+Tensor position_ids(Tape& t, std::int64_t s) { return view(t, offset_positions(t, s), {1, s}); }
+
+Masks make_masks(Tape& t, const ModelConfig& c, std::int64_t b, std::int64_t s, DType dtype, const AttentionChoice& choice) {
+  At here(t, "mask");
+  // Mistral makes one mask for all layers; Qwen2 makes the full one always and a second one if any layer slides.
+  Masks m;
+  const bool some_full = !c.window || c.full_layers > 0 || c.architecture == Architecture::qwen2;
+  if (some_full) m.full = one_mask(t, b, s, dtype, choice, std::nullopt);
+  if (c.window && c.full_layers < c.layers) m.sliding = one_mask(t, b, s, dtype, choice, c.window);
+  return m;
+}
+
+Rotary rotary_tables(Tape& t, const Weights& w, const Tensor& positions, DType dtype) {
+  At here(t, "rotary_emb");
+  Tensor column = cast(t, view(t, positions, {1, positions.size(-1), 1}), DType::fp32);
+  const Tensor angles = mul(t, column, w.inverse_frequencies);
+  column.reset();
+  const Tensor both = cat_last(t, angles, angles);
+  Tensor cos = map(t, Unary::cos, both, "cos");
+  cos = scale(t, cos, 1);
+  Tensor sin = map(t, Unary::sin, both, "sin");
+  sin = scale(t, sin, 1);
+  const Tensor narrow_cos = cast(t, cos, dtype);
+  return {narrow_cos, cast(t, sin, dtype)};
+}
+
+Tensor rotate(Tape& t, const Tensor& x, const Tensor& cos, const Tensor& sin) {
+  const Tensor direct = mul(t, x, cos);
+  Tensor half;
+  {
+    const std::int64_t d = x.size(-1);
+    const Tensor x1 = slice(t, x, -1, 0, d / 2), x2 = slice(t, x, -1, d / 2, d);
+    const Tensor negated = negate(t, x2);
+    half = cat_last(t, negated, x1);
+  }
+  half = mul(t, half, sin);
+  return add(t, direct, half);
+}
+
+}  // namespace vramplan

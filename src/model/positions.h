@@ -1,0 +1,26 @@
+// What a forward pass makes once before its layers: position ids, masks, rotary tables. Small, but alive for the whole
+// pass, and with eager attention not small at all. After transformers/masking_utils.py and the rotary modules.
+#pragma once
+#include "model/forward.h"
+
+namespace vramplan {
+
+struct Masks {
+  Tensor full, sliding;  ///< null where the attention kernel does causal masking itself
+};
+
+/// int64 [1, s]
+Tensor position_ids(Tape& t, std::int64_t s);
+/// With eager attention an additive mask [b, 1, s, s] in `dtype`; with SDPA nothing for full attention and a bool mask
+/// [1, 1, s, s] (seen as [b, ...]) when a window of at most s limits it. Also makes the temporaries of the test for
+/// packed sequences, one for each kind of mask asked for.
+Masks make_masks(Tape& t, const ModelConfig& c, std::int64_t b, std::int64_t s, DType dtype, const AttentionChoice& choice);
+
+struct Rotary {
+  Tensor cos, sin;  ///< [1, s, d]
+};
+Rotary rotary_tables(Tape& t, const Weights& w, const Tensor& positions, DType dtype);
+/// q * cos + rotate_half(q) * sin, and the same for k. Keeps cos and sin only.
+Tensor rotate(Tape& t, const Tensor& x, const Tensor& cos, const Tensor& sin);
+
+}  // namespace vramplan

@@ -1,0 +1,148 @@
+#include "read/golden.h"
+
+#include <fmt/format.h>
+
+#include "read/json_object.h"
+#include "read/model_config.h"
+#include "vramplan/base/error.h"
+
+namespace vramplan {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct NotExpressed {
+  std::string why;
+};
+
+Tally tally(const JsonObject& o, std::string_view key) {
+  const ordered_json& v = o.raw(key);
+  if (!v.is_array() || v.size() < 2 || !v[0].is_number_integer() || !v[1].is_number_integer()) o.fail(key, "expected [requested, rounded]");
+  return {Bytes(v[0].get<std::uint64_t>()), Bytes(v[1].get<std::uint64_t>())};
+}
+
+GoldenStep step(const JsonObject& o) {
+  return {tally(o, "peak_forward"), tally(o, "after_forward"), tally(o, "peak_backward"), tally(o, "after_backward"),
+          tally(o, "peak_optimizer"), tally(o, "after_step"), tally(o, "end"), tally(o, "peak")};
+}
+
+std::vector<GoldenRow> rows(const ordered_json& list) {
+  std::vector<GoldenRow> out;
+  for (const ordered_json& r : list) {
+    if (!r.is_array() || r.size() != 7) continue;
+    out.push_back({r[0].get<std::string>(), r[1].get<std::string>(), r[2].get<std::string>(), r[3].get<std::string>(), r[4].dump(), r[5].get<std::int64_t>(),
+                   Bytes(r[6].get<std::uint64_t>())});
+  }
+  return out;
+}
+
+Precision precision(const std::string& name) {
+  if (name == "fp32") return Precision::fp32;
+  if (name == "bf16") return Precision::bf16;
+  if (name == "fp16") return Precision::fp16;
+  if (name == "amp-bf16") return Precision::amp_bf16;
+  if (name == "amp-fp16") return Precision::amp_fp16;
+  throw NotExpressed{"precision " + name};
+}
+
+Optimizer optimizer(const JsonObject& o) {
+  Optimizer out;
+  const std::string name = o.text("name"), form = o.text_or("impl", "foreach");
+  if (name == "adamw") out.kind = OptimizerKind::adamw;
+  else if (name == "adam") out.kind = OptimizerKind::adam;
+  else if (name == "sgd") out.kind = OptimizerKind::sgd;
+  else throw NotExpressed{"optimizer " + name};
+  out.form = form == "fused" ? OptimizerForm::fused : form == "for-loop" ? OptimizerForm::for_loop : OptimizerForm::foreach;
+  out.momentum = o.number_or("momentum", 0);
+  out.weight_decay = o.number_or("weight_decay", name == "adamw" ? 0.01 : 0.0);
+  return out;
+}
+
+Checkpointing checkpoint(const JsonObject& o) {
+  Checkpointing out;
+  const std::string kind = o.text("kind");
+  if (kind == "layer") out.kind = CheckpointKind::per_layer;
+  else if (kind == "segments") out.kind = CheckpointKind::segments;
+  else if (kind == "sequential") out.kind = CheckpointKind::sequential;
+  else if (kind != "none") throw NotExpressed{"checkpoint kind " + kind};
+  out.n = o.integer_or("n", 0);
+  out.reentrant = o.boolean_or("reentrant", false);
+  return out;
+}
+
+ModelConfig textbook(const JsonObject& m) {
+  ModelConfig c;
+  c.architecture = Architecture::textbook;
+  c.layers = m.integer("layers");
+  c.hidden = m.integer("hidden");
+  c.heads = c.kv_heads = m.integer("heads");
+  c.head_dim = c.hidden / std::max<std::int64_t>(c.heads, 1);
+  c.ffn = 4 * c.hidden;
+  c.norm = NormKind::layer_norm;
+  c.mlp = MlpKind::gelu;
+  c.position = PositionKind::none;
+  c.qkv_bias = c.out_bias = c.mlp_bias = true;
+  c.attention_dropout = c.residual_dropout = m.number_or("dropout", 0);
+  check_model_config(c, "textbook");
+  return c;
+}
+
+ModelConfig model(const JsonObject& m) {
+  const std::string source = m.text("source");
+  if (source == "textbook") return textbook(m);
+  if (source != "hf" || m.text_or("class", "") != "causal_lm") throw NotExpressed{source == "hf" ? "model class " + m.text_or("class", "?") : "models of " + source};
+  try {
+    return read_model_config(m.raw("config"), m.text_or("family", "config")).config;
+  } catch (const UserError& e) {
+    throw NotExpressed{e.what()};
+  }
+}
+
+void inputs(const JsonObject& in, GoldenCase& g) {
+  if (in.has("lora")) throw NotExpressed{"LoRA"};
+  g.config = model(in.object("model"));
+  TrainOptions& t = g.options;
+  t.micro_batch = in.integer("b");
+  t.seq = in.integer("s");
+  t.precision = precision(in.text("precision"));
+  const JsonObject attention = in.object("attention");
+  t.attention = attention.text("asked") == "eager" ? AttentionForm::eager : attention.text_or("kernel", "") == "math" ? AttentionForm::math : AttentionForm::sdpa;
+  t.checkpoint = checkpoint(in.object("checkpoint"));
+  t.optimizer = optimizer(in.object("optimizer"));
+  t.keeps_output = in.text_or("caller", "loss_only") == "keeps_output";
+  t.accumulate = in.integer_or("grad_accum", 1);
+  if (in.has("clip")) t.clip = in.number_or("clip", 1);
+}
+
+void results(const JsonObject& r, GoldenCase& g) {
+  g.parameters = r.integer("params");
+  g.trainable = r.integer_or("trainable_params", g.parameters);
+  g.ready = tally(r, "ready");
+  g.held = tally(r, "held_after_forward");
+  g.steps = {step(r.object("step1")), step(r.object("step2"))};
+  if (r.has("held")) g.held_rows = rows(r.raw("held"));
+  if (r.has("at_peak")) {
+    const JsonObject peak = r.object("at_peak");
+    g.peak_phase = peak.text("phase");
+    g.peak_rows = rows(peak.raw("rows"));
+  }
+}
+
+}  // namespace
+
+GoldenCase read_golden(std::string_view line, const std::string& where) {
+  const ordered_json value = parse_json(line, where);
+  const JsonObject o(value, where);
+  GoldenCase g;
+  g.id = o.text("id");
+  g.group = o.text_or("group", "");
+  results(o.object("results"), g);
+  try {
+    inputs(o.object("inputs"), g);
+  } catch (const NotExpressed& n) {
+    g.not_expressed = n.why;
+  }
+  return g;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,222 @@
+#include "tape/attention.h"
+
+#include <cmath>
+#include <limits>
+
+#include "tape/activation.h"
+#include "tape/elementwise.h"
+#include "tape/linear.h"
+#include "tape/loss.h"
+#include "tape/view.h"
+
+namespace vramplan {
+namespace {
+
+constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
+
+/// [b, h, s, d] laid out as [b, s, h, d]: what the fused kernels return.
+Tensor heads_inside(Tape& t, std::int64_t b, std::int64_t h, std::int64_t s, std::int64_t d, DType dtype, const char* op) {
+  return t.memory().empty_strided({b, h, s, d}, {s * h * d, d, h * d, 1}, dtype, op);
+}
+
+Grads fused_backward(Tape& t, Node& n, Grads& dy) {
+  const Tensor q = n.get(t, 0), k = n.get(t, 1), v = n.get(t, 2), bias = n.get(t, 3), out = n.get(t, 4), lse = n.get(t, 5);
+  const char* op = n.name;
+  Tensor dq = heads_inside(t, q.size(0), q.size(1), q.size(2), q.size(3), q.dtype(), op);
+  Tensor dk = heads_inside(t, k.size(0), k.size(1), k.size(2), k.size(3), k.dtype(), op);
+  Tensor dv = heads_inside(t, v.size(0), v.size(1), v.size(2), v.size(3), v.dtype(), op);
+  t.backend().attention_backward(dq, dk, dv, dy[0], q, k, v, bias, out, lse, n.attention);
+  return {dq, dk, dv};
+}
+
+struct FusedForm {
+  const char* forward;
+  const char* backward;
+  bool pads_lse;          ///< to a multiple of 32
+  bool scalars_on_host;   ///< with dropout, the random state is kept on the host
+  bool wide_seed;         ///< two numbers instead of one
+};
+constexpr FusedForm kFlash{"_scaled_dot_product_flash_attention", "_scaled_dot_product_flash_attention_backward", false, false, true};
+constexpr FusedForm kEfficient{"_scaled_dot_product_efficient_attention", "_scaled_dot_product_efficient_attention_backward", true, true, false};
+
+Tensor fused(Tape& t, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bias, const SdpaArgs& args, const FusedForm& form) {
+  auto node = t.record(form.backward, fused_backward, {&q, &k, &v});
+  const std::int64_t b = q.size(0), a = q.size(1), s = q.size(2);
+  t.save(node, q);
+  t.save(node, k);
+  t.save(node, v);
+  if (node && bias) t.save(node, bias);
+  else if (node) node->saved.push_back(Saved());
+  Tensor out = heads_inside(t, b, a, s, v.size(3), q.dtype(), form.forward);
+  // Without a gradient the efficient kernel makes no log-sum-exp; flash always does.
+  const std::int64_t rows = form.pads_lse ? (node ? (s + 31) / 32 * 32 : 0) : s;
+  Tensor lse = t.memory().empty({b, a, rows}, DType::fp32, form.forward);
+  Tensor seed, offset;
+  if (!(form.scalars_on_host && args.dropout > 0)) {
+    seed = t.memory().empty(form.wide_seed ? Dims{2} : Dims{}, DType::int64, form.forward);
+    offset = t.memory().empty({}, DType::int64, form.forward);
+  }
+  const AttentionArgs kernel{args.scale, args.dropout, args.causal, args.dropout > 0 ? t.next_random() : RandomKey{}};
+  t.backend().attention(out, rows ? lse : Tensor(), q, k, v, bias, kernel);
+  if (node) {
+    node->attention = kernel;
+    t.save_result(node, out);
+    t.save_result(node, lse);
+    if (seed) t.save_result(node, seed), t.save_result(node, offset);
+  }
+  return t.output(node, out);
+}
+
+Grads pad_backward(Tape& t, Node& n, Grads& dy) {
+  Dims shape = dy[0].shape();
+  shape[shape.size() - 1] = n.first;
+  const Tensor inner = t.view_of(dy[0], shape, dy[0].strides(), dy[0]->offset, dy[0].dtype());
+  Tensor dx = t.memory().empty_like(inner, inner.dtype(), "clone");
+  t.backend().unary(Unary::copy, dx, inner, 0);
+  return {dx};
+}
+
+/// The last dimension filled up with zeros to a multiple; x itself when it is one.
+Tensor pad_last(Tape& t, const Tensor& x, std::int64_t multiple) {
+  const std::int64_t d = x.size(-1), rest = d % multiple;
+  if (rest == 0) return x;
+  auto node = t.record("ConstantPadNdBackward0", pad_backward, {&x});
+  if (node) node->first = d;
+  Dims shape = x.shape();
+  shape[shape.size() - 1] = d + multiple - rest;
+  Tensor y = filled(t, shape, x.dtype(), 0, "constant_pad_nd");
+  t.backend().unary(Unary::copy, t.view_of(y, x.shape(), y.strides(), 0, y.dtype()), x, 0);
+  return t.output(node, y);
+}
+
+/// convert_boolean_attn_mask: 0 where true, -infinity where false; a new tensor with every row of the batch.
+Tensor float_mask(Tape& t, const Tensor& mask, DType dtype) {
+  Tensor bias = t.memory().empty(mask.shape(), dtype, "zeros_like");
+  const Tensor inverted = t.memory().empty(mask.shape(), DType::boolean, "logical_not");
+  t.backend().unary(Unary::logical_not, inverted, mask, 0);
+  t.backend().unary(Unary::mask_to_bias, bias, mask, kMinusInfinity);
+  return bias;
+}
+
+/// 0 on and below the diagonal, -infinity above, fp32 [s, s] (attention.cpp, the math path of a causal call).
+Tensor causal_bias(Tape& t, std::int64_t s, DType dtype) {
+  Tensor allowed;
+  {
+    const Tensor ones = filled(t, {s, s}, DType::boolean, 1, "ones");
+    allowed = t.memory().empty({s, s}, DType::boolean, "tril");
+    t.backend().tril(allowed);
+  }
+  const Tensor zero = t.memory().empty({}, dtype, "scalar_tensor"), low = t.memory().empty({}, dtype, "scalar_tensor");
+  Tensor bias = t.memory().empty({s, s}, dtype, "where");
+  t.backend().unary(Unary::mask_to_bias, bias, allowed, kMinusInfinity);
+  return bias;
+}
+
+Tensor math(Tape& t, const Tensor& q0, const Tensor& k0, const Tensor& v0, Tensor mask, const SdpaArgs& args) {
+  const DType given = q0.dtype();
+  const bool half = given == DType::fp16 || given == DType::bf16;
+  const DType dtype = half ? DType::fp32 : given;
+  const Tensor q32 = cast(t, q0, dtype), k32 = cast(t, k0, dtype), v32 = cast(t, v0, dtype);
+  const double root = std::sqrt(args.scale);
+  const Tensor q = scale(t, q32, root);
+  if (args.causal) mask = causal_bias(t, q.size(2), dtype);
+  const std::int64_t times = q.size(1) / k32.size(1);
+  const Tensor k = repeat_kv(t, k32, times), v = repeat_kv(t, v32, times);
+  Tensor scores;
+  {
+    const Tensor columns = scale(t, transpose(t, k, 2, 3), root);
+    scores = matmul(t, q, columns);
+  }
+  if (mask) scores = add_in_place(t, scores, mask);
+  Tensor probs = softmax(t, scores);
+  {  // _safe_softmax: rows that see nothing become zero
+    const Tensor low = t.memory().empty(scores.shape(), DType::boolean, "isneginf");
+    const Tensor rows = t.memory().empty({scores.size(0), scores.size(1), scores.size(2), 1}, DType::boolean, "all");
+    const Tensor zero = t.memory().empty({}, dtype, "scalar_tensor");
+  }
+  scores.reset();
+  probs = dropout(t, probs, args.dropout);
+  const Tensor returned = cast(t, probs, given);  // the second result, made first and dropped by the caller
+  const Tensor wide = matmul(t, probs, v);
+  return cast(t, wide, given);
+}
+
+Tensor scores_of(Tape& t, const Tensor& q, const Tensor& k, const Tensor& mask, double factor) {
+  Tensor scores = matmul(t, q, transpose(t, k, 2, 3));
+  scores = scale(t, scores, factor);
+  if (mask) scores = add(t, scores, mask);
+  return scores;
+}
+
+}  // namespace
+
+Tensor repeat_kv(Tape& t, const Tensor& x, std::int64_t times) {
+  if (times == 1) return x;
+  const std::int64_t b = x.size(0), k = x.size(1), s = x.size(2), d = x.size(3);
+  const Tensor wide = expand(t, unsqueeze(t, x, 2), {b, k, times, s, d});
+  return reshape(t, wide, {b, k * times, s, d});
+}
+
+SdpaKernel choose_sdpa(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, const SdpaArgs& args) {
+  if (args.kernel == SdpaKernel::math) return SdpaKernel::math;
+  const bool half = q.dtype() == DType::fp16 || q.dtype() == DType::bf16;
+  const std::int64_t d = q.size(3);
+  const bool same_type = q.dtype() == k.dtype() && q.dtype() == v.dtype() && d == k.size(3);
+  const bool same_heads = q.size(1) == k.size(1) && k.size(1) == v.size(1);
+  // One key head may be shared by all query heads without the flag.
+  const bool grouped = k.size(1) == v.size(1) && q.size(1) % k.size(1) == 0 && (args.grouped || k.size(1) == 1);
+  const bool heads = same_heads || grouped;
+  const bool dropout_of_cudnn = args.dropout * 16 == std::floor(args.dropout * 16);
+  const bool cudnn = args.compute_capability >= 90 && args.compute_capability < 120 && half && same_type && heads && d % 8 == 0 &&
+                     (d <= 128 || d == 256) && dropout_of_cudnn;
+  if (cudnn && args.kernel != SdpaKernel::flash && args.kernel != SdpaKernel::efficient) return SdpaKernel::cudnn;
+  const bool flash = half && same_type && !mask && heads && d <= 256 && d == v.size(3);
+  if (flash && args.kernel != SdpaKernel::efficient) return SdpaKernel::flash;
+  const std::int64_t align = half ? 8 : 4;
+  const bool efficient = same_type && (half || q.dtype() == DType::fp32) && heads && d % align == 0 && v.size(3) % align == 0 &&
+                         q.strides().at(-1) == 1 && k.strides().at(-1) == 1 && v.strides().at(-1) == 1;
+  return efficient ? SdpaKernel::efficient : SdpaKernel::math;
+}
+
+Tensor sdpa(Tape& t, const Tensor& q0, const Tensor& k0, const Tensor& v0, const Tensor& mask0, const SdpaArgs& args) {
+  const Tensor v = t.lower_precision(v0), k = t.lower_precision(k0), q = t.lower_precision(q0);
+  Tensor mask = mask0;
+  const SdpaKernel kernel = choose_sdpa(q, k, v, mask, args);
+  if (kernel == SdpaKernel::cudnn) return fused(t, q, k, v, mask, args, kFlash);
+  if (mask && mask.dtype() == DType::boolean) mask = float_mask(t, mask, q.dtype());
+  if (kernel == SdpaKernel::flash) {
+    const Tensor out = fused(t, pad_last(t, q, 8), pad_last(t, k, 8), pad_last(t, v, 8), mask, args, kFlash);
+    return out.size(-1) == q.size(-1) ? out : slice(t, out, -1, 0, q.size(-1));
+  }
+  if (kernel == SdpaKernel::math) return math(t, q, k, v, mask, args);
+  if (mask) {  // preprocess_mask: rows aligned to 16 elements, then shared by all heads
+    const std::int64_t last = mask.size(-1);
+    if (last % 16) mask = slice(t, pad_last(t, mask, 16), -1, 0, last);
+    mask = expand(t, mask, {q.size(0), q.size(1), q.size(2), k.size(2)});
+  }
+  return fused(t, q, k, v, mask, args, kEfficient);
+}
+
+EagerAttention eager_attention_llama(Tape& t, const Tensor& q, const Tensor& k0, const Tensor& v0, const Tensor& mask, double factor, double p) {
+  const std::int64_t times = q.size(1) / k0.size(1);
+  const Tensor k = repeat_kv(t, k0, times), v = repeat_kv(t, v0, times);
+  Tensor weights = scores_of(t, q, k, mask, factor);
+  Tensor wide = softmax(t, weights, DType::fp32);
+  Tensor narrow = cast(t, wide, q.dtype());
+  wide.reset();
+  weights = std::move(narrow);  // one statement in Python: the scores live until here
+  weights = dropout(t, weights, p);
+  const Tensor out = matmul(t, weights, v);
+  return {contiguous(t, transpose(t, out, 1, 2)), weights};
+}
+
+EagerAttention eager_attention_gpt2(Tape& t, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, double factor, double p) {
+  Tensor weights = scores_of(t, q, k, mask, factor);
+  weights = softmax(t, weights);
+  weights = cast(t, weights, v.dtype());
+  weights = dropout(t, weights, p);
+  const Tensor out = matmul(t, weights, v);
+  return {transpose(t, out, 1, 2), weights};
+}
+
+}  // namespace vramplan

@@ -1,0 +1,161 @@
+#include "tape/checkpoint.h"
+
+#include "tape/view.h"
+
+namespace vramplan {
+namespace {
+
+struct StopRecomputation {};
+
+class Ticket;
+
+/// One checkpointed call of the non-reentrant variant (_CheckpointFrame).
+struct Frame : Counted {
+  ~Frame() = default;
+  Segment segment;
+  Tensor x, given;
+  std::uint64_t random_call = 0;
+  std::optional<DType> autocast;
+  std::vector<Ticket*> tickets;  ///< null where its node is gone
+  std::size_t recomputed = 0;
+  bool done = false;
+  void recompute(Tape& t);
+};
+
+class Ticket final : public Packed {
+ public:
+  Ticket(Ref<Frame> frame, std::size_t index) : frame_(std::move(frame)), index_(index) {}
+  ~Ticket() override { frame_->tickets[index_] = nullptr; }
+  void fill(Tensor t) { tensor_ = std::move(t); }
+  Tensor unpack(Tape& t) override {
+    if (!frame_->done) frame_->recompute(t);
+    return std::move(tensor_);
+  }
+
+ private:
+  Ref<Frame> frame_;
+  std::size_t index_;
+  Tensor tensor_;
+};
+
+struct IssueTickets final : SaveHook {
+  explicit IssueTickets(Ref<Frame> f) : frame(std::move(f)) {}
+  Saved pack(Tape&, const Tensor&) override {
+    Ref<Ticket> ticket = make_ref<Ticket>(frame, frame->tickets.size());
+    frame->tickets.push_back(ticket.get());
+    return Saved(Ref<Packed>(ticket));
+  }
+  Ref<Frame> frame;
+};
+
+struct FillTickets final : SaveHook {
+  explicit FillTickets(Frame& f) : frame(f) {}
+  Saved pack(Tape& t, const Tensor& x) override {
+    if (x && x->storage->category == Category::temporary) t.memory().reclassify(x, Category::recomputed_activation);
+    if (Ticket* ticket = frame.tickets[frame.recomputed])
+      ticket->fill(x ? t.detached(x) : x);
+    if (++frame.recomputed == frame.tickets.size()) throw StopRecomputation{};
+    return Saved(x);
+  }
+  Frame& frame;
+};
+
+/// The state a recomputation runs under: that of the original forward.
+class Recomputing {
+ public:
+  Recomputing(Tape& t, std::uint64_t random_call, std::optional<DType> autocast)
+      : tape_(t), grad_(t.grad_enabled, true), mode_(t.recomputing, true), draws_(t.random_calls, random_call),
+        category_(t.memory().category, Category::temporary), phase_(t.memory(), Phase::recompute), place_(t, t.memory().place.module) {
+    tape_.enter_autocast(autocast);
+  }
+  ~Recomputing() { tape_.leave_autocast(); }
+
+ private:
+  Tape& tape_;
+  Restore<bool> grad_, mode_;
+  Restore<std::uint64_t> draws_;
+  Restore<Category> category_;
+  InPhase phase_;
+  At place_;
+};
+
+class Hooked {
+ public:
+  Hooked(Tape& t, SaveHook& h) : tape_(t) { tape_.push(h); }
+  ~Hooked() { tape_.pop_hook(); }
+  Hooked(const Hooked&) = delete;
+  Hooked& operator=(const Hooked&) = delete;
+
+ private:
+  Tape& tape_;
+};
+
+void Frame::recompute(Tape& t) {
+  FillTickets fill(*this);
+  const Tensor input = x;
+  try {
+    Recomputing state(t, random_call, autocast);
+    Hooked hooked(t, fill);
+    segment(input, given);
+  } catch (const StopRecomputation&) {
+  }
+  done = true;
+}
+
+Tensor non_reentrant(Tape& t, const Segment& segment, const Tensor& x, const Tensor& given) {
+  if (!t.grad_enabled) return segment(x, given);
+  Ref<Frame> frame = make_ref<Frame>();
+  frame->segment = segment;
+  frame->x = x;
+  frame->given = given;
+  frame->random_call = t.random_calls;
+  frame->autocast = t.autocast();
+  if (x->storage->category != Category::input) t.memory().reclassify(x, Category::boundary);
+  IssueTickets issue(std::move(frame));
+  Hooked hooked(t, issue);
+  return segment(x, given);
+}
+
+/// CheckpointFunction.backward. Python has seen every tensor that passes here.
+Grads reentrant_backward(Tape& t, Node& n, Grads& dy) {
+  const Tensor x = n.get(t, 0), given = n.get(t, 1);
+  const Tensor gradient = dy[0];
+  gradient->pinned = true;
+  Tensor detached = t.detached(x);
+  detached->requires_grad = x.requires_grad();
+  Tensor out;
+  {
+    Recomputing state(t, n.random_call, n.autocast);
+    out = n.segment(detached, given);
+  }
+  t.backward(out, gradient);
+  Tensor result(detached->grad);
+  if (result) result->pinned = true;
+  return {result};
+}
+
+Tensor reentrant(Tape& t, const Segment& segment, const Tensor& x, const Tensor& given) {
+  auto node = t.record("CheckpointFunctionBackward", reentrant_backward, {&x});
+  if (node) {
+    node->segment = segment;
+    node->random_call = t.random_calls;
+    node->autocast = t.autocast();
+    t.save(node, x);
+    node->saved.push_back(Saved(given));
+    if (x->storage->category != Category::input) t.memory().reclassify(x, Category::boundary);
+  }
+  Tensor y;
+  {
+    Restore no_grad(t.grad_enabled, false);
+    y = segment(x, given);
+  }
+  return t.output(node, y);
+}
+
+}  // namespace
+
+Tensor checkpoint(Tape& t, Recompute variant, Segment segment, const Tensor& x, const Tensor& given) {
+  return variant == Recompute::reentrant ? reentrant(t, segment, x, given) : non_reentrant(t, segment, x, given);
+}
+
+}  // namespace vramplan

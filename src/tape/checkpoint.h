@@ -1,0 +1,27 @@
+// Activation checkpointing: run a segment without keeping its inner activations, keep its input, and run it again
+// in backward. Both variants of torch/utils/checkpoint.py:
+//
+//   non-reentrant  the segment is recorded, but every tensor it would keep is replaced by a ticket. The first ticket
+//                  presented in backward reruns the segment, which fills all tickets and stops at the last tensor
+//                  needed (early stop). What is filled is dropped as soon as it is consumed.
+//   reentrant      the segment runs without recording. Backward reruns it on detached inputs, recording, and runs a
+//                  nested backward; the segment's output, inputs and gradients live until that ends. What the
+//                  segment captures (cos, sin, masks) lives as long as the loss does.
+//
+// Random draws are the same on recompute.
+#pragma once
+#include <functional>
+
+#include "tape/tape.h"
+
+namespace vramplan {
+
+enum class Recompute { non_reentrant, reentrant };
+
+/// A part of a model as a function of the hidden state and of one more tensor without gradient (a mask; may be null).
+/// What it captures is kept with it; what it is given is kept only until its backward has run.
+using Segment = std::function<Tensor(const Tensor& x, const Tensor& given)>;
+
+Tensor checkpoint(Tape& t, Recompute variant, Segment segment, const Tensor& x, const Tensor& given = {});
+
+}  // namespace vramplan

@@ -1,0 +1,77 @@
+#include "tape/loss.h"
+
+#include "tape/elementwise.h"
+#include "tape/view.h"
+
+namespace vramplan {
+namespace {
+
+Grads softmax_backward(Tape& t, Node& n, Grads& dy) {
+  const Tensor y = n.get(t, 0);
+  Tensor dx = t.memory().empty_like(dy[0], n.dtype, "_softmax_backward_data");
+  const Tensor product = t.memory().empty_like(dy[0], dy[0].dtype(), "_softmax_backward_data");
+  t.backend().softmax_backward(dx, dy[0], y, false);
+  return {dx};
+}
+
+Grads log_softmax_backward(Tape& t, Node& n, Grads& dy) {
+  const Tensor y = n.get(t, 0);
+  Tensor dx = t.memory().empty_like(dy[0], n.dtype, "_log_softmax_backward_data");
+  t.backend().softmax_backward(dx, dy[0], y, true);
+  return {dx};
+}
+
+Grads nll_backward(Tape& t, Node& n, Grads& dy) {
+  const Tensor log_probs = n.get(t, 0), target = n.get(t, 1), total = n.get(t, 2);
+  Tensor dx = t.memory().empty(log_probs.shape(), log_probs.dtype(), "nll_loss_backward");
+  t.backend().nll_backward(dx, dy[0], target, total);
+  return {dx};
+}
+
+Tensor softmax_kernel(Tape& t, const Tensor& x, DType dtype, bool log) {
+  auto node = log ? t.record("LogSoftmaxBackward0", log_softmax_backward, {&x}) : t.record("SoftmaxBackward0", softmax_backward, {&x});
+  if (node) node->dtype = x.dtype();
+  Tensor y = t.memory().empty(x.shape(), dtype, log ? "_log_softmax" : "_softmax");
+  t.backend().softmax(y, x, log);
+  t.save_result(node, y);
+  return t.output(node, y);
+}
+
+Tensor softmax_as(Tape& t, const Tensor& x, DType dtype, bool log) {
+  if (x.dtype() == DType::fp16 && dtype == DType::fp32) return softmax_kernel(t, x, dtype, log);
+  const Tensor wide = cast(t, x, dtype);
+  return softmax_kernel(t, wide, dtype, log);
+}
+
+Tensor nll_loss(Tape& t, const Tensor& log_probs, const Tensor& target) {
+  auto node = t.record("NllLossBackward0", nll_backward, {&log_probs});
+  t.save(node, log_probs);
+  t.save(node, target);
+  Tensor loss = t.memory().empty({}, log_probs.dtype(), "nll_loss_forward");
+  Tensor total = t.memory().empty({}, log_probs.dtype(), "nll_loss_forward");
+  t.backend().nll(loss, total, log_probs, target);
+  t.save_result(node, total);
+  return t.output(node, loss);
+}
+
+}  // namespace
+
+Tensor softmax(Tape& t, const Tensor& x, DType dtype) { return softmax_as(t, x, dtype, false); }
+Tensor softmax(Tape& t, const Tensor& x) { return softmax_as(t, x, t.autocast() ? DType::fp32 : x.dtype(), false); }
+
+Tensor cross_entropy(Tape& t, const Tensor& logits, const Tensor& target) {
+  const Tensor log_probs = softmax_as(t, logits, t.autocast() ? DType::fp32 : logits.dtype(), true);
+  return nll_loss(t, log_probs, target);
+}
+
+Tensor causal_lm_loss(Tape& t, const Tensor& logits, const Tensor& labels) {
+  const Tensor wide = cast(t, logits, DType::fp32);
+  const std::int64_t rows = labels.size(0), s = labels.size(1);
+  const Tensor padded = filled(t, {rows, s + 1}, DType::int64, -100, "constant_pad_nd");
+  t.backend().unary(Unary::copy, slice(t, padded, 1, 0, s), labels, 0);
+  const Tensor shifted = contiguous(t, slice(t, padded, 1, 1, s + 1));
+  const Tensor flat = view(t, wide, {-1, logits.size(-1)});
+  return cross_entropy(t, flat, view(t, shifted, {-1}));
+}
+
+}  // namespace vramplan

@@ -1,0 +1,140 @@
+#include "tape/view.h"
+
+#include <stdexcept>
+
+#include "tape/elementwise.h"
+
+namespace vramplan {
+namespace {
+
+std::size_t index(const Tensor& x, int dim) { return static_cast<std::size_t>(dim < 0 ? dim + x.rank() : dim); }
+
+Dims strides_as(const Tensor& x, const Dims& shape) {
+  auto s = view_strides(x.shape(), x.strides(), shape);
+  if (!s) throw std::logic_error("a view of " + to_string(x.shape()) + " as " + to_string(shape) + " needs a copy");
+  return *s;
+}
+
+Tensor narrowed(Tape& t, const Tensor& x, std::size_t dim, std::int64_t start, std::int64_t length) {
+  Dims shape = x.shape();
+  shape[dim] = length;
+  return t.view_of(x, shape, x.strides(), x->offset + start * x.strides()[dim], x.dtype());
+}
+
+Grads reshape_back(Tape& t, Node& n, Grads& dy) { return {reshape(t, dy[0], n.dims)}; }
+Grads transpose_back(Tape& t, Node& n, Grads& dy) { return {transposed(t, dy[0], static_cast<int>(n.first), static_cast<int>(n.second))}; }
+Grads expand_back(Tape& t, Node& n, Grads& dy) { return {n.dims == dy[0].shape() ? dy[0] : sum_to(t, dy[0], n.dims)}; }
+
+Grads slice_back(Tape& t, Node& n, Grads& dy) {
+  const auto dim = static_cast<std::size_t>(n.first);
+  Tensor dx = filled(t, n.dims, dy[0].dtype(), 0, "zeros");
+  t.backend().unary(Unary::copy, narrowed(t, dx, dim, n.second, dy[0].shape()[dim]), dy[0], 0);
+  return {dx};
+}
+
+Grads split_back(Tape& t, Node& n, Grads& dy) {
+  Tensor dx = t.memory().empty(n.dims, n.dtype, "cat");
+  const std::int64_t part = n.dims.at(-1) / 3;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Tensor place = narrowed(t, dx, n.dims.size() - 1, static_cast<std::int64_t>(i) * part, part);
+    if (dy[i]) t.backend().unary(Unary::copy, place, dy[i], 0);
+    else t.backend().fill(place, 0);
+  }
+  return {dx};
+}
+
+Grads cat_back(Tape& t, Node& n, Grads& dy) {
+  const std::size_t dim = dy[0].shape().size() - 1;
+  return {narrowed(t, dy[0], dim, 0, n.first), narrowed(t, dy[0], dim, n.first, dy[0].size(-1) - n.first)};
+}
+
+Grads unsqueeze_back(Tape& t, Node& n, Grads& dy) {
+  Dims strides;
+  for (std::size_t i = 0; i < dy[0].shape().size(); ++i)
+    if (i != static_cast<std::size_t>(n.first)) strides.push_back(dy[0].strides()[i]);
+  return {t.view_of(dy[0], n.dims, strides, dy[0]->offset, dy[0].dtype())};
+}
+
+}  // namespace
+
+Tensor view(Tape& t, const Tensor& x, const Dims& wanted) {
+  const Dims shape = resolved(x.shape(), wanted);
+  auto node = t.record("ViewBackward0", reshape_back, {&x});
+  if (node) node->dims = x.shape();
+  return t.output(node, t.view_of(x, shape, strides_as(x, shape), x->offset, x.dtype()));
+}
+
+Tensor unsafe_view(Tape& t, const Tensor& x, const Dims& wanted) {
+  const Dims shape = resolved(x.shape(), wanted);
+  auto node = t.record("UnsafeViewBackward0", reshape_back, {&x});
+  if (node) node->dims = x.shape();
+  return t.output(node, Tensor(make_ref<TensorImpl>(x->storage, shape, strides_as(x, shape), x->offset, x.dtype())));
+}
+
+Tensor reshape(Tape& t, const Tensor& x, const Dims& wanted) {
+  const Dims shape = resolved(x.shape(), wanted);
+  if (view_strides(x.shape(), x.strides(), shape)) return view(t, x, shape);
+  const Tensor copy = clone(t, x);
+  return unsafe_view(t, copy, shape);
+}
+
+Tensor contiguous(Tape& t, const Tensor& x) { return x.contiguous() ? x : clone(t, x); }
+
+Tensor transposed(Tape& t, const Tensor& x, int a, int b) {
+  Dims shape = x.shape(), strides = x.strides();
+  std::swap(shape[index(x, a)], shape[index(x, b)]);
+  std::swap(strides[index(x, a)], strides[index(x, b)]);
+  return t.view_of(x, shape, strides, x->offset, x.dtype());
+}
+
+Tensor transpose(Tape& t, const Tensor& x, int a, int b) {
+  auto node = t.record("TransposeBackward0", transpose_back, {&x});
+  if (node) node->first = a, node->second = b;
+  return t.output(node, transposed(t, x, a, b));
+}
+
+Tensor slice(Tape& t, const Tensor& x, int dim, std::int64_t start, std::int64_t end) {
+  auto node = t.record("SliceBackward0", slice_back, {&x});
+  if (node) node->dims = x.shape(), node->first = static_cast<std::int64_t>(index(x, dim)), node->second = start;
+  return t.output(node, narrowed(t, x, index(x, dim), start, end - start));
+}
+
+std::array<Tensor, 3> split3(Tape& t, const Tensor& x) {
+  auto node = t.record("SplitBackward0", split_back, {&x});
+  if (node) node->dims = x.shape(), node->dtype = x.dtype();
+  const std::int64_t part = x.size(-1) / 3;
+  std::array<Tensor, 3> out;
+  for (std::size_t i = 0; i < 3; ++i) out[i] = t.output(node, narrowed(t, x, x.shape().size() - 1, static_cast<std::int64_t>(i) * part, part));
+  return out;
+}
+
+Tensor unsqueeze(Tape& t, const Tensor& x, int dim) {
+  auto node = t.record("UnsqueezeBackward0", unsqueeze_back, {&x});
+  if (node) node->first = dim, node->dims = x.shape();
+  Dims shape, strides;
+  for (int i = 0; i <= x.rank(); ++i) {
+    if (i == dim) shape.push_back(1), strides.push_back(i < x.rank() ? x.size(i) * x.strides().at(i) : 1);
+    if (i < x.rank()) shape.push_back(x.size(i)), strides.push_back(x.strides().at(i));
+  }
+  return t.output(node, t.view_of(x, shape, strides, x->offset, x.dtype()));
+}
+
+Tensor expand(Tape& t, const Tensor& x, const Dims& shape) {
+  auto node = t.record("ExpandBackward0", expand_back, {&x});
+  if (node) node->dims = x.shape();
+  return t.output(node, t.view_of(x, shape, expanded_strides(x.shape(), x.strides(), shape), x->offset, x.dtype()));
+}
+
+Tensor cat_last(Tape& t, const Tensor& a, const Tensor& b) {
+  auto node = t.record("CatBackward0", cat_back, {&a, &b});
+  if (node) node->first = a.size(-1);
+  Dims shape = a.shape();
+  shape[shape.size() - 1] += b.size(-1);
+  Tensor y = t.memory().empty(shape, promote(a.dtype(), b.dtype()), "cat");
+  const std::size_t dim = shape.size() - 1;
+  t.backend().unary(Unary::copy, narrowed(t, y, dim, 0, a.size(-1)), a, 0);
+  t.backend().unary(Unary::copy, narrowed(t, y, dim, a.size(-1), b.size(-1)), b, 0);
+  return t.output(node, y);
+}
+
+}  // namespace vramplan

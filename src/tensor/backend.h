@@ -1,0 +1,96 @@
+// What a training step is run on. `dry` holds no memory and computes nothing; `host` computes on the CPU. Every
+// operation of the tape calls these kernels in the same order on every backend, so the ledgers are equal.
+//
+// Kernels take tensors of any strides, broadcast their inputs to the shape of the result, convert on load and
+// store, and compute in fp32. They allocate nothing: what CUDA's kernels allocate inside themselves is booked by
+// the operation. Results never depend on the number of threads.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace vramplan {
+
+enum class Unary { copy, neg, scale, add, pow, exponential, sqrt, rsqrt, tanh, sin, cos, silu, gelu, gelu_tanh, relu, mask_to_bias, logical_not };  // exponential: a^x
+enum class Binary { add, sub, mul, div, less_equal, greater, logical_and, tanh_backward, silu_backward, gelu_backward, gelu_tanh_backward, relu_backward };
+
+/// Position of a draw in the counter-based random stream: the n-th element of call `call` under `seed`.
+struct RandomKey {
+  std::uint64_t seed = 0, call = 0;
+};
+
+struct AttentionArgs {
+  double scale = 1;
+  double dropout = 0;
+  bool causal = false;
+  RandomKey random;
+};
+
+struct AdamArgs {
+  double lr, beta1, beta2, eps, weight_decay;
+  std::int64_t step;
+  bool decoupled;  ///< AdamW; otherwise L2 weight decay is added to the gradient
+};
+
+class Backend {
+ public:
+  Backend() = default;
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+  virtual ~Backend() = default;
+
+  virtual std::byte* allocate(Bytes n) = 0;
+  virtual void release(std::byte* p, Bytes n) = 0;
+
+  virtual void fill(const Tensor& y, double value) = 0;
+  /// y[..., i] = start + i
+  virtual void arange(const Tensor& y, double start) = 0;
+  /// int64: token numbers below `vocabulary`, different for each `stream`
+  virtual void tokens(const Tensor& y, std::int64_t vocabulary, std::uint64_t stream) = 0;
+  /// y[i, j] = j <= i
+  virtual void tril(const Tensor& y) = 0;
+  /// `a` is the factor, the summand, the exponent, or (mask_to_bias) the value where x is false.
+  virtual void unary(Unary op, const Tensor& y, const Tensor& x, double a) = 0;
+  /// Backward kernels take (gradient, saved); `saved` is the result for tanh and the input otherwise.
+  virtual void binary(Binary op, const Tensor& y, const Tensor& a, const Tensor& b) = 0;
+  /// y += a * x, elementwise after broadcasting x.
+  virtual void accumulate(const Tensor& y, const Tensor& x, double a) = 0;
+  /// y = a * sum of x over the dimensions where y has size 1 (y has the rank of x).
+  virtual void sum(const Tensor& y, const Tensor& x, double a) = 0;
+  /// y = alpha * a @ b + beta * y, over two dimensions, or three with a batch in front.
+  virtual void matmul(const Tensor& y, const Tensor& a, const Tensor& b, double alpha, double beta) = 0;
+
+  virtual void softmax(const Tensor& y, const Tensor& x, bool log) = 0;
+  virtual void softmax_backward(const Tensor& dx, const Tensor& dy, const Tensor& y, bool log) = 0;
+  virtual void dropout(const Tensor& y, const Tensor& mask, const Tensor& x, double p, RandomKey key) = 0;
+
+  virtual void layer_norm(const Tensor& y, const Tensor& mean, const Tensor& rstd, const Tensor& x, const Tensor& w, const Tensor& b, double eps) = 0;
+  virtual void layer_norm_backward(const Tensor& dx, const Tensor& dw, const Tensor& db, const Tensor& dy, const Tensor& x, const Tensor& mean,
+                                   const Tensor& rstd, const Tensor& w) = 0;
+  virtual void rms_norm(const Tensor& y, const Tensor& rstd, const Tensor& x, const Tensor& w, double eps) = 0;
+  virtual void rms_norm_backward(const Tensor& dx, const Tensor& dw, const Tensor& dy, const Tensor& x, const Tensor& rstd, const Tensor& w) = 0;
+
+  /// y[n, h] = w[ids[n], h]
+  virtual void embedding(const Tensor& y, const Tensor& w, const Tensor& ids) = 0;
+  virtual void embedding_backward(const Tensor& dw, const Tensor& dy, const Tensor& ids) = 0;
+
+  /// Mean over rows of -log_probs[row, target]; rows with a negative target do not count. total = rows counted.
+  virtual void nll(const Tensor& loss, const Tensor& total, const Tensor& log_probs, const Tensor& target) = 0;
+  virtual void nll_backward(const Tensor& dx, const Tensor& dloss, const Tensor& target, const Tensor& total) = 0;
+
+  /// q [b, a, s, d], k and v [b, k, s, d]; bias may be null or broadcast to [b, a, s, s]; lse [b, a, >= s].
+  virtual void attention(const Tensor& out, const Tensor& lse, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bias,
+                         const AttentionArgs& args) = 0;
+  virtual void attention_backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& dout, const Tensor& q, const Tensor& k,
+                                  const Tensor& v, const Tensor& bias, const Tensor& out, const Tensor& lse, const AttentionArgs& args) = 0;
+
+  /// One element per parameter: w, m, v are updated in place.
+  virtual void adam(const Tensor& w, const Tensor& g, const Tensor& m, const Tensor& v, const AdamArgs& args) = 0;
+  /// y = the 2-norm of x.
+  virtual void norm(const Tensor& y, const Tensor& x) = 0;
+  /// y = min(1, largest / norm)
+  virtual void clip_coefficient(const Tensor& y, const Tensor& norm, double largest) = 0;
+};
+
+}  // namespace vramplan

@@ -1,0 +1,58 @@
+#include "tensor/ledger.h"
+
+namespace vramplan {
+namespace {
+
+void apply(Tally& t, const Event& e, const Record& r) {
+  if (e.kind == Event::Kind::allocate) {
+    t.requested += r.bytes;
+    t.rounded += r.bytes.rounded_up(kBlock);
+  } else if (e.kind == Event::Kind::release) {
+    t.requested -= r.bytes;
+    t.rounded -= r.bytes.rounded_up(kBlock);
+  }
+}
+
+}  // namespace
+
+std::uint32_t Ledger::allocate(const Record& r, Category c) {
+  const auto i = static_cast<std::uint32_t>(records_.size());
+  records_.push_back(r);
+  records_.back().phase = phase_;
+  events_.push_back({i, Event::Kind::allocate, c, phase_});
+  return i;
+}
+void Ledger::release(std::uint32_t record) { events_.push_back({record, Event::Kind::release, Category::temporary, phase_}); }
+void Ledger::reclassify(std::uint32_t record, Category c) { events_.push_back({record, Event::Kind::reclassify, c, phase_}); }
+
+Tally Ledger::live(Instant t) const {
+  Tally out;
+  for (Instant i = 0; i < t; ++i) apply(out, events_[i], records_[events_[i].record]);
+  return out;
+}
+
+Ledger::Peak Ledger::peak(Instant from, Instant to) const {
+  Tally t = live(from);
+  Peak p{t, from};
+  for (Instant i = from; i < to; ++i) {
+    apply(t, events_[i], records_[events_[i].record]);
+    if (t.requested > p.tally.requested) p.tally.requested = t.requested, p.at = i + 1;
+    if (t.rounded > p.tally.rounded) p.tally.rounded = t.rounded;
+  }
+  return p;
+}
+
+std::vector<Ledger::Alive> Ledger::alive(Instant t) const {
+  constexpr std::uint8_t kDead = 255;
+  std::vector<std::uint8_t> state(records_.size(), kDead);
+  for (Instant i = 0; i < t; ++i) {
+    const Event& e = events_[i];
+    state[e.record] = e.kind == Event::Kind::release ? kDead : static_cast<std::uint8_t>(e.category);
+  }
+  std::vector<Alive> out;
+  for (std::uint32_t r = 0; r < state.size(); ++r)
+    if (state[r] != kDead) out.push_back({r, static_cast<Category>(state[r])});
+  return out;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,64 @@
+#include "train/checkpoint_policy.h"
+
+#include <fmt/format.h>
+
+#include "tape/checkpoint.h"
+#include "vramplan/base/error.h"
+
+namespace vramplan {
+namespace {
+
+Tensor run_layers(const LayerStack& stack, const LayerRun& run, Tensor x) {
+  for (std::int64_t i = run.first; i < run.first + run.count; ++i) {
+    const Tensor mask = stack.mask(i);
+    x = stack.run(i, x, mask);
+  }
+  return x;
+}
+
+/// Hugging Face checkpoints a layer's call, so what the layer takes as an argument is saved, not captured.
+Segment one_layer(const LayerStack& stack, std::int64_t i) {
+  return [run = stack.run, i](const Tensor& x, const Tensor& mask) { return run(i, x, mask); };
+}
+Segment several_layers(const LayerStack& stack, const LayerRun& run) {
+  return [stack, run](const Tensor& x, const Tensor&) { return run_layers(stack, run, x); };
+}
+
+}  // namespace
+
+std::vector<LayerRun> cut_layers(const Checkpointing& policy, std::int64_t layers) {
+  if (policy.kind == CheckpointKind::none) return {{0, layers, false}};
+  const std::int64_t n = policy.kind == CheckpointKind::per_layer ? layers : policy.n;
+  if (n < 1 || n > layers)
+    throw UserError(fmt::format("{} segments over {} layers", n, layers), "segments", fmt::format("ask for 1 to {}", layers), Exit::usage);
+  std::vector<LayerRun> runs;
+  std::int64_t first = 0;
+  if (policy.kind == CheckpointKind::sequential) {
+    const std::int64_t size = layers / n;
+    for (; first < size * (n - 1); first += size) runs.push_back({first, size, true});
+    runs.push_back({first, layers - first, false});
+    return runs;
+  }
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t size = layers / n + (i < layers % n ? 1 : 0);
+    runs.push_back({first, size, true});
+    first += size;
+  }
+  return runs;
+}
+
+RunStack layer_runner(const Checkpointing& policy) {
+  return [policy](Tape& t, const LayerStack& stack, const Tensor& given) {
+    const Recompute variant = policy.reentrant ? Recompute::reentrant : Recompute::non_reentrant;
+    const bool mask_as_argument = policy.kind == CheckpointKind::per_layer && stack.mask_is_argument;
+    Tensor x = given;
+    for (const LayerRun& run : cut_layers(policy, stack.count)) {
+      if (!run.checkpointed) x = run_layers(stack, run, x);
+      else if (mask_as_argument) x = checkpoint(t, variant, one_layer(stack, run.first), x, stack.mask(run.first));
+      else x = checkpoint(t, variant, several_layers(stack, run), x);
+    }
+    return x;
+  };
+}
+
+}  // namespace vramplan

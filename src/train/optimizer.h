@@ -1,0 +1,51 @@
+// Optimizers, with the temporaries that torch.optim 2.15 makes in each of its three forms. States appear in the first
+// step, as they do there.
+//
+//   AdamW, Adam   states m and v in the parameter's type. foreach: one list of sqrt(v), 1x the parameters (L2 weight
+//                 decay of Adam makes a list of gradients first, freed before). for-loop: sqrt and quotient of one
+//                 parameter at a time. fused: nothing, but a 4-byte step counter a parameter on the device.
+//   SGD           momentum buffers when momentum > 0; weight decay makes gradients + decay: all at once or one at a time.
+//
+// With master weights the update is done on fp32 copies: gradients are cast to fp32 in the foreach and for-loop forms,
+// read as they are in the fused one.
+#pragma once
+#include <vector>
+
+#include "model/weights.h"
+#include "vramplan/train/options.h"
+
+namespace vramplan {
+
+class OptimizerState {
+ public:
+  OptimizerState(Tape& t, const Optimizer& options, bool master_weights);
+
+  /// Makes master weights, if any, from the parameters. To be called once, before training.
+  void prepare(const std::vector<Parameter>& parameters);
+  /// One update from the parameters' .grad.
+  void step(const std::vector<Parameter>& parameters);
+
+ private:
+  struct Slot {
+    Tensor master, first, second, counter;
+  };
+  Tensor target(const Parameter& p, std::size_t i) const;
+  Tensor state_like(const Tensor& target, const char* op) const;
+  void make_states(const std::vector<Parameter>& parameters);
+  void adam(const std::vector<Parameter>& parameters);
+  void sgd(const std::vector<Parameter>& parameters);
+  void apply_adam(const Parameter& p, std::size_t i);
+  void apply_sgd(const Parameter& p, std::size_t i);
+  void publish(const Parameter& p, std::size_t i);
+
+  Tape& tape_;
+  Optimizer options_;
+  bool master_;
+  std::vector<Slot> slots_;
+  std::int64_t steps_ = 0;
+};
+
+/// torch.nn.utils.clip_grad_norm_: one number a gradient, their stack, its norm; gradients are scaled in place.
+void clip_gradients(Tape& t, const std::vector<Parameter>& parameters, double largest);
+
+}  // namespace vramplan

@@ -1,0 +1,23 @@
+#include "vramplan/train/options.h"
+
+namespace vramplan {
+
+DType parameter_type(Precision p) {
+  switch (p) {
+    case Precision::bf16:
+    case Precision::mixed_bf16: return DType::bf16;
+    case Precision::fp16:
+    case Precision::mixed_fp16: return DType::fp16;
+    default: return DType::fp32;
+  }
+}
+
+std::optional<DType> autocast_type(Precision p) {
+  if (p == Precision::amp_bf16) return DType::bf16;
+  if (p == Precision::amp_fp16) return DType::fp16;
+  return std::nullopt;
+}
+
+bool has_master_weights(Precision p) { return p == Precision::mixed_bf16 || p == Precision::mixed_fp16; }
+
+}  // namespace vramplan

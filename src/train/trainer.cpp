@@ -1,0 +1,83 @@
+#include "train/trainer.h"
+
+#include "train/checkpoint_policy.h"
+
+namespace vramplan {
+
+AttentionChoice attention_choice(const TrainOptions& options) {
+  AttentionChoice c;
+  c.compute_capability = options.compute_capability;
+  switch (options.attention) {
+    case AttentionForm::eager: c.eager = true; break;
+    case AttentionForm::math: c.kernel = SdpaKernel::math; break;
+    case AttentionForm::flash: c.kernel = SdpaKernel::flash; break;
+    case AttentionForm::efficient: c.kernel = SdpaKernel::efficient; break;
+    case AttentionForm::sdpa: break;
+  }
+  return c;
+}
+
+Trainer::Trainer(Backend& backend, const ModelConfig& c, const TrainOptions& options)
+    : config_(c), options_(options), memory_(backend, ledger_), tape_(memory_), weights_(make_weights(tape_, c, parameter_type(options.precision))),
+      optimizer_(tape_, options.optimizer, has_master_weights(options.precision)), attention_(attention_choice(options)),
+      run_(layer_runner(options.checkpoint)) {
+  optimizer_.prepare(weights_.parameters);
+  make_batch();
+  ready_ = ledger_.now();
+}
+
+void Trainer::make_batch() {
+  Restore category(memory_.category, Category::input);
+  const std::int64_t b = options_.micro_batch, s = options_.seq;
+  Backend& backend = memory_.backend();
+  if (config_.architecture == Architecture::textbook) {
+    batch_.hidden = memory_.empty({b, s, config_.hidden}, parameter_type(options_.precision), "input");
+    batch_.hidden->requires_grad = true;
+    backend.arange(batch_.hidden, 0);
+    backend.unary(Unary::scale, batch_.hidden, batch_.hidden, 0.7);
+    backend.unary(Unary::sin, batch_.hidden, batch_.hidden, 0);
+    return;
+  }
+  batch_.ids = memory_.empty({b, s}, DType::int64, "input_ids");
+  batch_.labels = memory_.empty({b, s}, DType::int64, "labels");
+  backend.tokens(batch_.ids, config_.vocab, 1);
+  backend.tokens(batch_.labels, config_.vocab, 2);
+}
+
+StepMarks::Micro Trainer::forward_backward() {
+  StepMarks::Micro marks;
+  marks.forward = ledger_.now();
+  ledger_.enter(Phase::forward);
+  const auto type = autocast_type(options_.precision);
+  if (type) tape_.enter_autocast(type);
+  {
+    // The old loss, and with it the old graph, lives until the new one is bound.
+    ModelOutput made = vramplan::forward(tape_, config_, weights_, batch_, attention_, run_);
+    if (!options_.keeps_output) made.logits.reset();
+    output_ = std::move(made);
+  }
+  if (type) tape_.leave_autocast();
+  marks.backward = ledger_.now();
+  tape_.backward(output_.loss);
+  return marks;
+}
+
+void Trainer::zero_grad() {
+  for (const Parameter& p : weights_.parameters) p.tensor->grad.reset();
+}
+
+StepMarks Trainer::step() {
+  StepMarks marks;
+  for (std::int64_t i = 0; i < options_.accumulate; ++i) marks.micro.push_back(forward_backward());
+  ledger_.enter(Phase::optimizer);
+  marks.clip = ledger_.now();
+  if (options_.clip) clip_gradients(tape_, weights_.parameters, *options_.clip);
+  marks.step = ledger_.now();
+  optimizer_.step(weights_.parameters);
+  marks.zero = ledger_.now();
+  zero_grad();
+  marks.end = ledger_.now();
+  return marks;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,60 @@
+// A training loop as plain PyTorch writes it: forward, backward (for each micro-batch), clip, step, zero_grad. It notes
+// the instants between them in the ledger. Two steps show everything: optimizer states appear in the first.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "model/forward.h"
+#include "train/optimizer.h"
+#include "vramplan/train/options.h"
+
+namespace vramplan {
+
+/// Instants of one step, as numbers of ledger events.
+struct StepMarks {
+  struct Micro {
+    Ledger::Instant forward = 0, backward = 0;
+  };
+  std::vector<Micro> micro;
+  Ledger::Instant clip = 0, step = 0, zero = 0, end = 0;
+};
+
+class Trainer {
+ public:
+  /// Makes parameters, batch and master weights. `c` and the backend must outlive the trainer.
+  Trainer(Backend& backend, const ModelConfig& c, const TrainOptions& options);
+
+  StepMarks step();
+
+  const Ledger& ledger() const { return ledger_; }
+  const Weights& weights() const { return weights_; }
+  Tape& tape() { return tape_; }
+  const Tensor& loss() const { return output_.loss; }
+  const Batch& batch() const { return batch_; }
+  Ledger::Instant ready() const { return ready_; }  ///< before the first step
+
+  /// One forward and backward; gradients are left on the parameters. Part of step().
+  StepMarks::Micro forward_backward();
+  void zero_grad();
+
+ private:
+  void make_batch();
+
+  const ModelConfig& config_;
+  TrainOptions options_;
+  Ledger ledger_;
+  Memory memory_;
+  Tape tape_;
+  Weights weights_;
+  OptimizerState optimizer_;
+  Batch batch_;
+  AttentionChoice attention_;
+  RunStack run_;
+  ModelOutput output_;
+  Ledger::Instant ready_ = 0;
+};
+
+/// What the SDPA call of a model is told.
+AttentionChoice attention_choice(const TrainOptions& options);
+
+}  // namespace vramplan

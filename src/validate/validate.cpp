@@ -1,0 +1,192 @@
+#include "validate/validate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <thread>
+
+#include "backend/dry.h"
+#include "train/trainer.h"
+#include "vramplan/base/error.h"
+
+namespace vramplan {
+namespace {
+
+struct Run {
+  explicit Run(const GoldenCase& g) : trainer(backend, g.config, g.options), steps{trainer.step(), trainer.step()} {}
+  DryBackend backend;
+  Trainer trainer;
+  std::array<StepMarks, 2> steps;
+
+  GoldenStep step(std::size_t i) const {
+    const StepMarks& m = steps[i];
+    const Ledger& l = trainer.ledger();
+    auto peak = [&](Ledger::Instant a, Ledger::Instant b) { return l.peak(a, b).tally; };
+    return {peak(m.micro[0].forward, m.micro[0].backward), l.live(m.micro[0].backward), peak(m.micro.back().backward, m.clip), l.live(m.clip),
+            peak(m.clip, m.zero), l.live(m.zero), l.live(m.end), peak(m.micro[0].forward, m.end)};
+  }
+  Tally held() const {
+    const Tally after = trainer.ledger().live(steps[0].micro[0].backward), before = trainer.ledger().live(trainer.ready());
+    return {after.requested - before.requested, after.rounded - before.rounded};
+  }
+};
+
+struct Field {
+  std::string_view name;
+  Tally GoldenStep::*member;
+  bool peak;
+};
+constexpr std::array<Field, 8> kFields{{{"peak_forward", &GoldenStep::peak_forward, true}, {"after_forward", &GoldenStep::after_forward, false},
+                                        {"peak_backward", &GoldenStep::peak_backward, true}, {"after_backward", &GoldenStep::after_backward, false},
+                                        {"peak_optimizer", &GoldenStep::peak_optimizer, true}, {"after_step", &GoldenStep::after_step, false},
+                                        {"end", &GoldenStep::end, false}, {"peak", &GoldenStep::peak, true}}};
+
+double relative(Bytes found, Bytes expected) {
+  return (static_cast<double>(found.count()) - static_cast<double>(expected.count())) / std::max(1.0, static_cast<double>(expected.count()));
+}
+
+using Rows = std::map<std::string, std::pair<std::int64_t, std::int64_t>>;  // count, bytes
+
+Rows rows_at(const Ledger& l, Ledger::Instant t, bool held_only) {
+  Rows out;
+  for (const Ledger::Alive& a : l.alive(t)) {
+    const Record& r = l.record(a.record);
+    std::string key;
+    if (a.category == Category::parameter || a.category == Category::gradient || a.category == Category::optimizer_state || a.category == Category::input) {
+      if (held_only && a.category != Category::gradient && a.category != Category::optimizer_state) continue;
+      key = std::string(name_of(a.category));
+      if (a.category == Category::parameter && std::string_view(r.op) == "buffer") key = "buffer";
+    } else {
+      key = fmt::format("{} {}", r.op, to_string(r.shape));
+    }
+    auto& row = out[key];
+    row.first += 1;
+    row.second += static_cast<std::int64_t>(r.bytes.count());
+  }
+  return out;
+}
+
+Rows rows_of(const std::vector<GoldenRow>& golden) {
+  Rows out;
+  for (const GoldenRow& g : golden) {
+    std::string shape = g.shape;
+    for (std::size_t i = 0; (i = shape.find(',', i)) != std::string::npos; i += 2) shape.insert(i + 1, " ");
+    std::string key = g.category == "optimizer_state" ? "optimizer state" : g.category;
+    if (key.empty()) key = fmt::format("{} {}", g.op, shape);
+    auto& row = out[key];
+    row.first += g.count;
+    row.second += static_cast<std::int64_t>(g.bytes.count());
+  }
+  return out;
+}
+
+void compare_rows(const std::string& title, const Rows& ours, const Rows& theirs, std::vector<std::string>& out) {
+  std::vector<std::pair<std::int64_t, std::string>> found;
+  Rows all = theirs;
+  all.insert(ours.begin(), ours.end());
+  for (const auto& [key, unused] : all) {
+    auto at = [&](const Rows& r) { return r.count(key) ? r.at(key) : std::pair<std::int64_t, std::int64_t>{0, 0}; };
+    const auto a = at(ours), b = at(theirs);
+    if (a != b) found.emplace_back(-std::abs(a.second - b.second), fmt::format("{}: {}: ours {} x, {} B; PyTorch {} x, {} B", title, key, a.first, a.second, b.first, b.second));
+  }
+  std::sort(found.begin(), found.end());
+  for (auto& f : found) out.push_back(std::move(f.second));
+}
+
+}  // namespace
+
+ValidatedCase validate_case(const GoldenCase& g) {
+  ValidatedCase v;
+  v.id = g.id;
+  v.not_expressed = g.not_expressed;
+  if (!g.not_expressed.empty()) return v;
+  const Run run(g);
+  v.parameters_exact = parameter_count(g.config) == g.parameters;
+  const Tally held = run.held();
+  v.held_exact = held.requested == g.held.requested && held.rounded == g.held.rounded;
+  v.exact = v.parameters_exact && v.held_exact;
+  for (std::size_t s = 0; s < 2; ++s) {
+    const GoldenStep ours = run.step(s);
+    for (const Field& f : kFields) {
+      const Tally a = ours.*f.member, b = g.steps[s].*f.member;
+      v.exact = v.exact && a.requested == b.requested && a.rounded == b.rounded;
+      const double error = relative(a.requested, b.requested);
+      if (f.peak && std::abs(error) > std::abs(v.worst)) {
+        v.worst = error;
+        v.worst_where = fmt::format("step{}.{}", s + 1, f.name);
+        v.expected = b.requested;
+        v.found = a.requested;
+      }
+    }
+  }
+  return v;
+}
+
+std::vector<std::string> differing_tensors(const GoldenCase& g) {
+  std::vector<std::string> out;
+  if (!g.not_expressed.empty()) return out;
+  const Run run(g);
+  const Ledger& l = run.trainer.ledger();
+  compare_rows("held after forward", rows_at(l, run.steps[0].micro[0].backward, true), rows_of(g.held_rows), out);
+  const auto peak = l.peak(run.steps[1].micro[0].forward, run.steps[1].end);
+  compare_rows("alive at the peak (" + g.peak_phase + ")", rows_at(l, peak.at, false), rows_of(g.peak_rows), out);
+  return out;
+}
+
+ValidatedGroup validate_file(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw UserError("the file cannot be read", path, "check the path");
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);)
+    if (line.find_first_not_of(" \t\r") != std::string::npos) lines.push_back(line);
+  ValidatedGroup group;
+  group.name = std::filesystem::path(path).stem().string();
+  group.rows.resize(lines.size());
+  std::atomic<std::size_t> next{0};
+  std::vector<std::exception_ptr> failures(lines.size());
+  auto work = [&] {
+    for (std::size_t i; (i = next++) < lines.size();) {
+      try {
+        group.rows[i] = validate_case(read_golden(lines[i], fmt::format("{}:{}", path, i + 1)));
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t) threads.emplace_back(work);
+  }
+  for (const auto& f : failures)
+    if (f) std::rethrow_exception(f);
+  std::vector<double> errors;
+  for (const ValidatedCase& c : group.rows) {
+    ++group.cases;
+    if (!c.not_expressed.empty()) continue;
+    ++group.expressed;
+    group.parameters_exact += c.parameters_exact;
+    group.held_exact += c.held_exact;
+    group.exact += c.exact;
+    errors.push_back(std::abs(c.worst));
+    group.bias += c.worst;
+  }
+  if (!errors.empty()) {
+    std::sort(errors.begin(), errors.end());
+    auto quantile = [&](double q) { return errors[static_cast<std::size_t>(std::ceil(q * static_cast<double>(errors.size()))) - 1]; };
+    group.median = quantile(0.5);
+    group.p95 = quantile(0.95);
+    group.worst = errors.back();
+    group.bias /= static_cast<double>(errors.size());
+  }
+  return group;
+}
+
+bool within_bounds(const ValidatedGroup& g) { return g.parameters_exact == g.expressed && g.held_exact == g.expressed && g.worst <= kPeakBound; }
+
+}  // namespace vramplan

@@ -1,0 +1,37 @@
+// Golden files in, error per group out. A case counts as exact when every instant of both steps equals PyTorch's to the
+// byte, requested and rounded; what is not expressed yet is counted, never hidden.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "read/golden.h"
+
+namespace vramplan {
+
+struct ValidatedCase {
+  std::string id, not_expressed;
+  bool parameters_exact = false, held_exact = false, exact = false;
+  double worst = 0;         ///< largest relative error of a tensor peak of either step, signed
+  std::string worst_where;  ///< "step2.peak_backward"
+  Bytes expected, found;    ///< at that instant
+  std::vector<std::string> differing;  ///< rows of tensors that differ, largest first; filled on demand
+};
+
+struct ValidatedGroup {
+  std::string name;
+  std::size_t cases = 0, expressed = 0, parameters_exact = 0, held_exact = 0, exact = 0;
+  double median = 0, p95 = 0, worst = 0, bias = 0;  ///< shares; of the worst peak of each case
+  std::vector<ValidatedCase> rows;
+};
+
+/// The largest error a group may have before `validate` fails.
+inline constexpr double kPeakBound = 0.001;
+
+ValidatedCase validate_case(const GoldenCase& g);
+/// Explains a case: tensors held after forward and alive at the peak, ours against PyTorch's.
+std::vector<std::string> differing_tensors(const GoldenCase& g);
+/// One group from one file; `name` is the file's stem. Runs on all cores.
+ValidatedGroup validate_file(const std::string& path);
+bool within_bounds(const ValidatedGroup& g);
+
+}  // namespace vramplan
