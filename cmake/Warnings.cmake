@@ -1,4 +1,5 @@
 # One target carries the warnings; they are errors only where VRAMPLAN_WERROR is on (preset dev).
 option(VRAMPLAN_WERROR "Treat warnings as errors" OFF)
 add_library(vramplan_warnings INTERFACE)
-target_compile_options(vramplan_warnings INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow $<$<BOOL:${VRAMPLAN_WERROR}>:-Werror>)
+# Off: g++ 12 reports these inside its own std::string and std::sort when optimising (GCC bugs 105329, 105651, 107852).
+target_compile_options(vramplan_warnings INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow $<$<BOOL:${VRAMPLAN_WERROR}>:-Werror>)

@@ -1,4 +1,5 @@
-// The backend that holds no memory and computes nothing: only the ledger sees the run.
+// The backend that holds no memory and computes nothing: only the ledger sees the run. It counts what the matrix
+// products would cost.
 #pragma once
 #include "tensor/backend.h"
 
@@ -16,7 +17,9 @@ class DryBackend final : public Backend {
   void binary(Binary, const Tensor&, const Tensor&, const Tensor&) override {}
   void accumulate(const Tensor&, const Tensor&, double) override {}
   void sum(const Tensor&, const Tensor&, double) override {}
-  void matmul(const Tensor&, const Tensor&, const Tensor&, double, double) override {}
+  void matmul(const Tensor& y, const Tensor& a, const Tensor&, double, double) override {
+    flops_ += 2.0 * static_cast<double>(y.numel()) * static_cast<double>(a.size(-1));
+  }
   void softmax(const Tensor&, const Tensor&, bool) override {}
   void softmax_backward(const Tensor&, const Tensor&, const Tensor&, bool) override {}
   void dropout(const Tensor&, const Tensor&, const Tensor&, double, RandomKey) override {}
@@ -29,12 +32,27 @@ class DryBackend final : public Backend {
   void embedding_backward(const Tensor&, const Tensor&, const Tensor&) override {}
   void nll(const Tensor&, const Tensor&, const Tensor&, const Tensor&) override {}
   void nll_backward(const Tensor&, const Tensor&, const Tensor&, const Tensor&) override {}
-  void attention(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, const AttentionArgs&) override {}
-  void attention_backward(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                          const Tensor&, const Tensor&, const AttentionArgs&) override {}
+  void attention(const Tensor&, const Tensor&, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor&, const AttentionArgs& args) override {
+    flops_ += fused(q, k, args) * static_cast<double>(q.size(3) + v.size(3));
+  }
+  void attention_backward(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor&,
+                          const Tensor&, const Tensor&, const AttentionArgs& args) override {
+    flops_ += fused(q, k, args) * static_cast<double>(3 * q.size(3) + 2 * v.size(3));  // the scores once more, then dv, dp, dq, dk
+  }
   void adam(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const AdamArgs&) override {}
   void norm(const Tensor&, const Tensor&) override {}
   void clip_coefficient(const Tensor&, const Tensor&, double) override {}
+
+  /// Multiplications and additions of all matrix products and fused attention so far.
+  double flops() const { return flops_; }
+
+ private:
+  /// Two operations for each pair of positions that see each other: half of them in causal attention.
+  static double fused(const Tensor& q, const Tensor& k, const AttentionArgs& args) {
+    const double pairs = static_cast<double>(q.size(0) * q.size(1)) * static_cast<double>(q.size(2)) * static_cast<double>(k.size(2));
+    return args.causal ? pairs : 2 * pairs;
+  }
+  double flops_ = 0;
 };
 
 }  // namespace vramplan

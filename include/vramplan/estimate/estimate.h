@@ -1,0 +1,85 @@
+// The answer: a tree of labelled bytes, the peak of each phase, the verdict against the card, assumptions, warnings,
+// advice. Plain data; `estimate` is pure.
+//
+// The bloaty invariant holds for every estimate: children sum to their parent, names are unique among siblings, every
+// byte of the peak has a label, and what is not modelled is a bracketed row of its own.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vramplan/estimate/job.h"
+#include "vramplan/tensor/category.h"
+
+namespace vramplan {
+
+enum class Verdict { fits, tight, does_not_fit, unknown };  ///< tight: inside the uncertainty; unknown: no card given
+std::string_view name_of(Verdict v);
+
+struct ByteRow {
+  std::string name;
+  Bytes bytes;
+  std::vector<ByteRow> children;
+};
+
+struct PhasePeak {
+  Phase phase;
+  Bytes peak;  ///< of tensors, as requested
+};
+
+/// Tensors of one kind alive at the peak: same origin, type and shape.
+struct PeakTensor {
+  std::string name;  ///< "self_attn softmax"
+  Category category = Category::temporary;
+  std::string dtype, shape;
+  int first_layer = -1, last_layer = -1;
+  std::int64_t count = 0;
+  Bytes bytes;  ///< of all of them
+};
+
+struct Counters {
+  Bytes allocated;    ///< torch.cuda.max_memory_allocated: tensors in 512-byte blocks, and the workspace
+  Bytes reserved;     ///< max_memory_reserved
+  Bytes device_used;  ///< what nvidia-smi shows for the process
+  Bytes capacity;     ///< what the process may use on the card; 0 without a card
+};
+
+struct Without {
+  Bytes peak, held;  ///< tensors, without checkpointing
+};
+
+struct Advice {
+  std::string change;  ///< "--checkpoint per-layer"
+  Bytes peak;          ///< device used with that change
+  bool fits = false;
+};
+
+struct Estimate {
+  Job job;
+  Verdict verdict = Verdict::unknown;
+  std::int64_t margin = 0;  ///< capacity less device used, in bytes; negative when it does not fit
+  Bytes uncertainty;
+  std::vector<ByteRow> uncertainty_parts;
+  Counters counters;
+  std::int64_t parameters = 0, trainable = 0;
+  Bytes states;  ///< parameters, master weights and optimizer states: alive at all times
+  Bytes held;    ///< alive after forward beyond states and inputs
+  std::vector<PhasePeak> phases;
+  Phase peak_phase = Phase::init;
+  Bytes peak;    ///< of tensors, as requested
+  std::vector<PeakTensor> tensors;  ///< the ten largest kinds
+  ByteRow tree;
+  std::optional<Without> without_checkpointing;
+  double step_flops = 0, recompute_flops = 0;  ///< matrix products and attention of one step
+  std::vector<std::string> assumptions, warnings;
+  std::vector<Advice> advice;
+};
+
+/// Runs two training steps dry and reports the second. Throws UserError for a job that cannot be run, Overflow for sizes
+/// beyond 64 bits.
+Estimate estimate(const Job& job);
+
+/// Defects of an estimate against the bloaty invariant; empty when it holds.
+std::vector<std::string> broken_invariants(const Estimate& e);
+
+}  // namespace vramplan

@@ -1,0 +1,22 @@
+// A question: which model, how it is run, on which card. Plain data.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vramplan/hardware/card.h"
+#include "vramplan/model/config.h"
+#include "vramplan/train/options.h"
+
+namespace vramplan {
+
+struct Job {
+  ModelConfig model;
+  TrainOptions run;
+  std::optional<Card> card;
+  Bytes reserve;                         ///< kept free on the card for others
+  std::vector<std::string> assumptions;  ///< values that were not given and matter, one sentence each
+  std::vector<std::string> warnings;     ///< from reading the input
+};
+
+}  // namespace vramplan

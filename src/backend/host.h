@@ -1,0 +1,48 @@
+// The backend that computes on the CPU: plain C++, fp32 arithmetic over fp32, bf16 or fp16 storage, fixed summation
+// order. A rehearsal of the GPU's work and the proof of the tape, not a fast trainer. One thread: results cannot depend
+// on how many there are.
+#pragma once
+#include "tensor/backend.h"
+
+namespace vramplan {
+
+class HostBackend final : public Backend {
+ public:
+  std::byte* allocate(Bytes n) override;
+  void release(std::byte* p, Bytes n) override;
+
+  void fill(const Tensor& y, double value) override;
+  void arange(const Tensor& y, double start) override;
+  void tokens(const Tensor& y, std::int64_t vocabulary, std::uint64_t stream) override;
+  void tril(const Tensor& y) override;
+  void unary(Unary op, const Tensor& y, const Tensor& x, double a) override;
+  void binary(Binary op, const Tensor& y, const Tensor& a, const Tensor& b) override;
+  void accumulate(const Tensor& y, const Tensor& x, double a) override;
+  void sum(const Tensor& y, const Tensor& x, double a) override;
+  void matmul(const Tensor& y, const Tensor& a, const Tensor& b, double alpha, double beta) override;
+
+  void softmax(const Tensor& y, const Tensor& x, bool log) override;
+  void softmax_backward(const Tensor& dx, const Tensor& dy, const Tensor& y, bool log) override;
+  void dropout(const Tensor& y, const Tensor& mask, const Tensor& x, double p, RandomKey key) override;
+
+  void layer_norm(const Tensor& y, const Tensor& mean, const Tensor& rstd, const Tensor& x, const Tensor& w, const Tensor& b, double eps) override;
+  void layer_norm_backward(const Tensor& dx, const Tensor& dw, const Tensor& db, const Tensor& dy, const Tensor& x, const Tensor& mean,
+                           const Tensor& rstd, const Tensor& w) override;
+  void rms_norm(const Tensor& y, const Tensor& rstd, const Tensor& x, const Tensor& w, double eps) override;
+  void rms_norm_backward(const Tensor& dx, const Tensor& dw, const Tensor& dy, const Tensor& x, const Tensor& rstd, const Tensor& w) override;
+
+  void embedding(const Tensor& y, const Tensor& w, const Tensor& ids) override;
+  void embedding_backward(const Tensor& dw, const Tensor& dy, const Tensor& ids) override;
+  void nll(const Tensor& loss, const Tensor& total, const Tensor& log_probs, const Tensor& target) override;
+  void nll_backward(const Tensor& dx, const Tensor& dloss, const Tensor& target, const Tensor& total) override;
+
+  void attention(const Tensor& out, const Tensor& lse, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bias, const AttentionArgs& args) override;
+  void attention_backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& dout, const Tensor& q, const Tensor& k, const Tensor& v,
+                          const Tensor& bias, const Tensor& out, const Tensor& lse, const AttentionArgs& args) override;
+
+  void adam(const Tensor& w, const Tensor& g, const Tensor& m, const Tensor& v, const AdamArgs& args) override;
+  void norm(const Tensor& y, const Tensor& x) override;
+  void clip_coefficient(const Tensor& y, const Tensor& norm, double largest) override;
+};
+
+}  // namespace vramplan

@@ -1,0 +1,49 @@
+// A subcommand as a table of flags and a function. Only app.cpp knows the option parser; every value arrives as text and
+// is parsed by the project's own strict readers.
+#pragma once
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "vramplan/base/error.h"
+
+namespace vramplan {
+
+struct Flag {
+  std::string names;  ///< "-b,--micro-batch"; without a dash: positional
+  std::string value;  ///< how the value is shown in help; empty for a switch
+  std::string help;
+  std::variant<std::string*, bool*, std::vector<std::string>*> target;
+  std::string group = "Options";
+};
+
+/// What every subcommand gets.
+struct Context {
+  std::string data_dir;
+  bool json = false;
+  bool colour = false;
+  bool utf8 = true;
+};
+
+class Command {
+ public:
+  virtual ~Command() = default;
+  virtual std::string name() const = 0;
+  virtual std::string summary() const = 0;
+  virtual std::string examples() const = 0;
+  virtual std::vector<Flag> flags() = 0;
+  /// Prints the result on standard output. Throws UserError.
+  virtual Exit run(const Context& context) = 0;
+};
+
+std::unique_ptr<Command> estimate_command();
+std::unique_ptr<Command> explain_command();
+std::unique_ptr<Command> validate_command();
+std::unique_ptr<Command> gpus_command();
+std::unique_ptr<Command> models_command();
+
+/// Parse and run; returns the exit status. Never throws.
+int run_app(int argc, char** argv);
+
+}  // namespace vramplan

@@ -1,0 +1,71 @@
+// vramplan validate: golden files in, error per group out.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "cli/command.h"
+#include "read/data.h"
+#include "render/json.h"
+#include "render/table.h"
+#include "vramplan/base/bytes.h"
+
+namespace vramplan {
+namespace {
+
+class ValidateCommand final : public Command {
+ public:
+  std::string name() const override { return "validate"; }
+  std::string summary() const override { return "compare dry runs with what PyTorch did, case by case"; }
+  std::string examples() const override {
+    return "  vramplan validate tests/golden/llama.jsonl tests/golden/gpt2.jsonl\n"
+           "  vramplan validate tests/golden/*.jsonl --worst 20\n";
+  }
+  std::vector<Flag> flags() override {
+    return {{"files", "FILE...", "golden files, one case a line", &files_}, {"--worst", "N", "show the N worst cases and the tensors that differ", &worst_}};
+  }
+  Exit run(const Context& context) override {
+    if (files_.empty()) throw UserError("no file was named", "validate", "vramplan validate tests/golden/*.jsonl", Exit::usage);
+    const std::int64_t worst = worst_.empty() ? 0 : parse_count(worst_, "--worst");
+    std::vector<ValidatedGroup> groups;
+    for (const std::string& f : files_) groups.push_back(validate_file(f));
+    fmt::print("{}", context.json ? validate_json(groups) : validate_table(groups));
+    if (!context.json && worst > 0) show_worst(groups, static_cast<std::size_t>(worst));
+    const bool good = std::all_of(groups.begin(), groups.end(), within_bounds);
+    return good ? Exit::fits : Exit::check_failed;
+  }
+
+ private:
+  void show_worst(const std::vector<ValidatedGroup>& groups, std::size_t n) const {
+    struct Found {
+      const ValidatedCase* c;
+      const std::string* file;
+    };
+    std::vector<Found> found;
+    for (std::size_t g = 0; g < groups.size(); ++g)
+      for (const ValidatedCase& c : groups[g].rows)
+        if (c.not_expressed.empty() && !c.exact) found.push_back({&c, &files_[g]});
+    std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return std::abs(a.c->worst) > std::abs(b.c->worst); });
+    found.resize(std::min(found.size(), n));
+    if (found.empty()) fmt::print("\nEvery expressed case is exact to the byte.\n");
+    for (const Found& f : found) {
+      fmt::print("\n{}: {:+.4f} % at {} (ours {} B, PyTorch {} B)\n", f.c->id, 100 * f.c->worst, f.c->worst_where, f.c->found.count(), f.c->expected.count());
+      std::istringstream lines(read_file(*f.file));
+      for (std::string line; std::getline(lines, line);) {
+        if (line.find("\"" + f.c->id + "\"") == std::string::npos) continue;
+        for (const std::string& d : differing_tensors(read_golden(line, *f.file))) fmt::print("    {}\n", d);
+        break;
+      }
+    }
+  }
+
+  std::vector<std::string> files_;
+  std::string worst_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> validate_command() { return std::make_unique<ValidateCommand>(); }
+
+}  // namespace vramplan

@@ -1,0 +1,55 @@
+#include "estimate/dry_run.h"
+
+#include <algorithm>
+
+namespace vramplan {
+
+namespace {
+
+/// The third and every later micro-batch repeats the second: two with gradients already there show all there is.
+constexpr std::int64_t kDistinctMicroBatches = 3;
+
+TrainOptions shortened(TrainOptions o) {
+  o.accumulate = std::min(o.accumulate, kDistinctMicroBatches);
+  return o;
+}
+
+}  // namespace
+
+DryRun::DryRun(const ModelConfig& model, const TrainOptions& options) : trainer_(backend_, model, shortened(options)) {
+  steps_[0] = trainer_.step();
+  const double before = backend_.flops();
+  steps_[1] = trainer_.step();
+  second_flops_ = (backend_.flops() - before) * static_cast<double>(options.accumulate) / static_cast<double>(steps_[1].micro.size());
+  peak_ = ledger().peak(steps_[1].micro[0].forward, steps_[1].end);
+}
+
+Phase DryRun::peak_phase() const { return peak_.at == 0 ? Phase::init : ledger().events()[peak_.at - 1].phase; }
+
+std::vector<PhasePeak> DryRun::phases() const {
+  std::array<Bytes, kPhaseNames.size()> highest{};
+  Bytes live;
+  const auto& events = ledger().events();
+  for (Ledger::Instant i = 0; i < steps_[1].end; ++i) {
+    const Event& e = events[i];
+    if (e.kind == Event::Kind::allocate) live += ledger().record(e.record).bytes;
+    else if (e.kind == Event::Kind::release) live -= ledger().record(e.record).bytes;
+    const bool counts = e.phase == Phase::init || i >= steps_[1].micro[0].forward;
+    if (counts) highest[static_cast<std::size_t>(e.phase)] = std::max(highest[static_cast<std::size_t>(e.phase)], live);
+  }
+  std::vector<PhasePeak> out;
+  for (std::size_t p = 0; p < highest.size(); ++p)
+    if (highest[p] > Bytes()) out.push_back({static_cast<Phase>(p), highest[p]});
+  return out;
+}
+
+Bytes DryRun::states() const {
+  Bytes sum;
+  for (const Ledger::Alive& a : ledger().alive(steps_[0].end))
+    if (a.category == Category::parameter || a.category == Category::optimizer_state || a.category == Category::master_weight) sum += ledger().record(a.record).bytes;
+  return sum;
+}
+
+Bytes DryRun::held() const { return ledger().live(steps_[0].micro[0].backward).requested - ledger().live(trainer_.ready()).requested; }
+
+}  // namespace vramplan

@@ -1,0 +1,34 @@
+// Two dry steps of a job, and what is read from their ledger.
+#pragma once
+#include <array>
+
+#include "backend/dry.h"
+#include "train/trainer.h"
+#include "vramplan/estimate/estimate.h"
+
+namespace vramplan {
+
+class DryRun {
+ public:
+  DryRun(const ModelConfig& model, const TrainOptions& options);
+  DryRun(const DryRun&) = delete;
+  DryRun& operator=(const DryRun&) = delete;
+
+  const Ledger& ledger() const { return trainer_.ledger(); }
+  /// The highest instant of the second step.
+  const Ledger::Peak& peak() const { return peak_; }
+  Phase peak_phase() const;
+  std::vector<PhasePeak> phases() const;
+  Bytes states() const;  ///< live between steps, without gradients and inputs
+  Bytes held() const;
+  double flops() const { return second_flops_; }  ///< of the second step
+
+ private:
+  DryBackend backend_;
+  Trainer trainer_;
+  std::array<StepMarks, 2> steps_;
+  double second_flops_ = 0;
+  Ledger::Peak peak_;
+};
+
+}  // namespace vramplan

@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+
+#include "base/suggest.h"
+#include "vramplan/base/error.h"
+#include "vramplan/hardware/card.h"
+
+namespace vramplan {
+namespace {
+
+using nlohmann::json;
+
+/// Lower case without blanks, dashes and the maker's name, so that "NVIDIA A100-SXM4-80GB" and "a100 sxm4 80gb" agree.
+std::string key_of(std::string_view name) {
+  std::string k;
+  for (char c : name)
+    if (std::isalnum(static_cast<unsigned char>(c))) k += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (std::string_view maker : {"nvidia", "geforce"})
+    if (k.starts_with(maker)) k.erase(0, maker.size());
+  return k;
+}
+
+int capability(const std::string& text) {
+  const std::size_t dot = text.find('.');
+  return dot == std::string::npos ? 0 : std::stoi(text.substr(0, dot)) * 10 + std::stoi(text.substr(dot + 1));
+}
+
+Card card_of(const json& j) {
+  Card c;
+  c.id = j.at("id").get<std::string>();
+  c.name = j.at("name").get<std::string>();
+  c.vendor = j.value("vendor", "");
+  c.architecture = j.value("architecture", "");
+  c.compute_capability = capability(j.value("compute_capability", ""));
+  c.nominal = Bytes(j.at("memory_bytes").get<std::uint64_t>());
+  const bool known = j.contains("usable_mib");
+  c.usable = known ? Bytes(j.at("usable_mib").get<std::uint64_t>()) * kMiB : c.nominal;
+  c.usable_basis = known ? j.value("usable_basis", "catalogue") : "advertised size: nothing better is known";
+  c.bandwidth_gbs = j.value("bandwidth_gbs", 0.0);
+  return c;
+}
+
+json catalogue(std::string_view text) {
+  try {
+    return json::parse(text);
+  } catch (const json::exception& e) {
+    throw UserError(fmt::format("not valid JSON: {}", e.what()), "gpus.json", "restore data/gpus.json");
+  }
+}
+
+const json* named(const json& gpus, const std::string& key) {
+  for (const json& g : gpus) {
+    if (key_of(g.at("id").get_ref<const std::string&>()) == key || key_of(g.at("name").get_ref<const std::string&>()) == key) return &g;
+    for (const char* list : {"aliases", "device_names"})
+      if (g.contains(list))
+        for (const json& a : g.at(list))
+          if (key_of(a.get_ref<const std::string&>()) == key) return &g;
+  }
+  return nullptr;
+}
+
+std::string sizes(const json& gpus, const json& ids) {
+  std::string out;
+  for (const json& id : ids)
+    if (const json* g = named(gpus, key_of(id.get_ref<const std::string&>()))) out += (out.empty() ? "" : ", ") + g->at("id").get<std::string>();
+  return out;
+}
+
+}  // namespace
+
+std::vector<Card> all_cards(std::string_view text) {
+  const json file = catalogue(text);
+  std::vector<Card> cards;
+  for (const json& g : file.at("gpus")) cards.push_back(card_of(g));
+  return cards;
+}
+
+Card find_card(std::string_view text, std::string_view name) {
+  const json file = catalogue(text);
+  const json& gpus = file.at("gpus");
+  const std::string key = key_of(name);
+  for (const auto& [short_name, ids] : file.at("ambiguous_names").items()) {
+    if (key_of(short_name) != key) continue;
+    bool same_memory = true;
+    for (const json& id : ids) {
+      const json* g = named(gpus, key_of(id.get_ref<const std::string&>()));
+      const json* first = named(gpus, key_of(ids[0].get_ref<const std::string&>()));
+      same_memory = same_memory && g && first && g->at("memory_bytes") == first->at("memory_bytes");
+    }
+    if (!same_memory) throw UserError(fmt::format("'{}' could be several cards", name), "--gpu", "choose one of: " + sizes(gpus, ids), Exit::usage);
+    return card_of(*named(gpus, key_of(ids[0].get_ref<const std::string&>())));
+  }
+  if (const json* g = named(gpus, key)) return card_of(*g);
+  std::vector<std::string> names;
+  for (const json& g : gpus) {
+    names.push_back(g.at("id").get<std::string>());
+    if (g.contains("aliases"))
+      for (const json& a : g.at("aliases")) names.push_back(a.get<std::string>());
+  }
+  throw UserError(fmt::format("the card '{}' is not in the catalogue", name), "--gpu",
+                  did_you_mean(name, names, "list cards with 'vramplan gpus', or give its memory: --gpu-memory 24GiB"), Exit::usage);
+}
+
+Card card_of_size(Bytes memory) {
+  Card c;
+  c.id = "custom";
+  c.name = format_gib(memory) + " card";
+  c.nominal = c.usable = memory;
+  c.usable_basis = "as given";
+  return c;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,61 @@
+#include "read/data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "base/embedded.h"
+#include "base/suggest.h"
+#include "vramplan/base/error.h"
+
+namespace vramplan {
+
+namespace fs = std::filesystem;
+
+Data::Data(std::string folder) : folder_(std::move(folder)) {
+  if (!folder_.empty() && !fs::is_directory(folder_)) throw UserError("the data folder does not exist", folder_, "give a folder with gpus.json and models/");
+}
+
+std::string Data::text(const std::string& path) const {
+  if (!folder_.empty()) return read_file((fs::path(folder_) / path).string());
+  for (const EmbeddedFile& f : embedded_files())
+    if (f.path == path) return std::string(f.text);
+  throw UserError("no such data file", path, "give a folder that has it with --data-dir");
+}
+
+std::vector<std::string> Data::models() const {
+  std::vector<std::string> names;
+  if (!folder_.empty()) {
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(fs::path(folder_) / "models", ignored))
+      if (fs::exists(entry.path() / "config.json")) names.push_back(entry.path().filename().string());
+  } else {
+    for (const EmbeddedFile& f : embedded_files())
+      if (f.path.starts_with("models/")) names.emplace_back(f.path.substr(7, f.path.rfind('/') - 7));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string Data::model(const std::string& name) const {
+  const std::vector<std::string> known = models();
+  if (std::find(known.begin(), known.end(), name) == known.end())
+    throw UserError(fmt::format("no model preset is called '{}'", name), "--model",
+                    did_you_mean(name, known, "list presets with 'vramplan models', or read a file with --config path/to/config.json"), Exit::usage);
+  return text("models/" + name + "/config.json");
+}
+
+std::string read_file(const std::string& path) {
+  if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) throw UserError("this is a folder, not a file", path, "name the file in it");
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw UserError("the file cannot be read", path, "check the path and its permissions");
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace vramplan

@@ -1,0 +1,27 @@
+// The files of data/: from a folder when one is named, else those compiled in.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace vramplan {
+
+class Data {
+ public:
+  /// `folder` empty: compiled-in files. Throws UserError when the folder does not exist.
+  explicit Data(std::string folder = {});
+  /// A file by its path below data/. Throws UserError.
+  std::string text(const std::string& path) const;
+  std::string gpus() const { return text("gpus.json"); }
+  /// Names of the model presets, sorted.
+  std::vector<std::string> models() const;
+  /// config.json of a preset; an unknown name is an error that suggests.
+  std::string model(const std::string& name) const;
+
+ private:
+  std::string folder_;
+};
+
+/// A file of the user's, whole; "-" is standard input. Throws UserError.
+std::string read_file(const std::string& path);
+
+}  // namespace vramplan
