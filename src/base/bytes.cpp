@@ -97,7 +97,7 @@ std::int64_t checked_multiply(std::int64_t a, std::int64_t b) {
 Bytes parse_bytes(std::string_view text) {
   std::uint64_t n = 0;
   if (parse_with_unit(text, kByteUnits, n)) return Bytes(n);
-  throw UserError(fmt::format("'{}' is not a size in bytes", text), {}, "write a number and a unit: 24GiB (2^30) or 24GB (10^9)");
+  throw UserError(fmt::format("'{}' is not a size in bytes", text), {}, "write a number and a unit: 24GiB (2^30) or 24GB (10^9)", Exit::usage);
 }
 
 std::string format_bytes(Bytes b) {

@@ -26,7 +26,10 @@ class InlineVector {
     for (std::size_t i = n; i < size_; ++i) items_[i] = T{};
     size_ = n;
   }
-  void clear() { resize(0); }
+  void clear() {
+    for (std::size_t i = 0; i < size_; ++i) items_[i] = T{};
+    size_ = 0;
+  }
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 
+#include "base/parallel.h"
 #include "estimate/dry_run.h"
 #include "estimate/overhead.h"
 #include "train/checkpoint_policy.h"
@@ -34,24 +36,60 @@ std::string tensor_name(const Record& r) {
   return module.empty() || module == "weights" || r.op == std::string_view("parameter") ? std::string(r.op) : fmt::format("{} {}", module, r.op);
 }
 
-std::vector<PeakTensor> kinds_alive(const Ledger& ledger, const std::vector<Ledger::Alive>& alive) {
-  std::map<std::string, PeakTensor> kinds;
+/// Same origin, type and shape; names are literals, so their addresses tell them apart within a run.
+bool same_kind(const Record& a, const Record& b) { return a.op == b.op && a.place.module == b.place.module && a.dtype == b.dtype && a.shape == b.shape; }
+
+std::size_t hash_of(const Record& r, Category c) {
+  std::size_t h = static_cast<std::size_t>(c) * 31 + static_cast<std::size_t>(r.dtype);
+  for (std::int64_t d : r.shape) h = h * 1000003 + static_cast<std::size_t>(d);
+  return h * 1000003 + std::hash<const void*>{}(r.op) + 7 * std::hash<const void*>{}(r.place.module);
+}
+
+struct Kind {
+  const Record* example = nullptr;
+  Category category = Category::temporary;
+  int first_layer = 0, last_layer = 0;
+  std::int64_t count = 0;
+  Bytes bytes;
+};
+
+std::vector<Kind> group(const Ledger& ledger, const std::vector<Ledger::Alive>& alive) {
+  std::vector<Kind> kinds;
+  std::unordered_multimap<std::size_t, std::size_t> index;
   for (const Ledger::Alive& a : alive) {
     const Record& r = ledger.record(a.record);
-    PeakTensor k;
-    k.name = tensor_name(r);
-    k.category = a.category;
-    k.dtype = name_of(r.dtype);
-    k.shape = to_string(r.shape);
-    PeakTensor& kind = kinds.try_emplace(fmt::format("{}/{}/{}/{}", static_cast<int>(a.category), k.name, k.dtype, k.shape), k).first->second;
-    if (kind.count == 0) kind.first_layer = kind.last_layer = r.place.layer;
-    kind.first_layer = std::min(kind.first_layer, r.place.layer);
-    kind.last_layer = std::max(kind.last_layer, r.place.layer);
-    ++kind.count;
-    kind.bytes += r.bytes;
+    const std::size_t h = hash_of(r, a.category);
+    auto [it, end] = index.equal_range(h);
+    while (it != end && !(kinds[it->second].category == a.category && same_kind(*kinds[it->second].example, r))) ++it;
+    if (it == end) {
+      it = index.emplace(h, kinds.size());
+      kinds.push_back({&r, a.category, r.place.layer, r.place.layer, 0, {}});
+    }
+    Kind& k = kinds[it->second];
+    k.first_layer = std::min(k.first_layer, r.place.layer);
+    k.last_layer = std::max(k.last_layer, r.place.layer);
+    ++k.count;
+    k.bytes += r.bytes;
   }
+  return kinds;
+}
+
+std::vector<PeakTensor> kinds_alive(const Ledger& ledger, const std::vector<Ledger::Alive>& alive) {
   std::vector<PeakTensor> out;
-  for (auto& [key, kind] : kinds) out.push_back(std::move(kind));
+  for (const Kind& k : group(ledger, alive)) {
+    const Record& r = *k.example;
+    PeakTensor t{tensor_name(r), k.category, std::string(name_of(r.dtype)), to_string(r.shape), k.first_layer, k.last_layer, k.count, k.bytes};
+    // The same literal may stand at two addresses: kinds that read alike are one.
+    auto same = std::find_if(out.begin(), out.end(), [&](const PeakTensor& o) { return o.category == t.category && o.name == t.name && o.dtype == t.dtype && o.shape == t.shape; });
+    if (same == out.end()) {
+      out.push_back(std::move(t));
+      continue;
+    }
+    same->first_layer = std::min(same->first_layer, t.first_layer);
+    same->last_layer = std::max(same->last_layer, t.last_layer);
+    same->count += t.count;
+    same->bytes += t.bytes;
+  }
   std::stable_sort(out.begin(), out.end(), [](const PeakTensor& a, const PeakTensor& b) { return a.bytes > b.bytes; });
   return out;
 }
@@ -107,19 +145,23 @@ constexpr Variant kVariants[]{
 
 void advise(Estimate& e, const Overhead& o) {
   if (e.verdict == Verdict::fits || e.verdict == Verdict::unknown) return;
-  for (const Variant& v : kVariants) {
+  std::vector<Advice> tried(std::size(kVariants));
+  parallel_for(tried.size(), [&](std::size_t i) {
     TrainOptions changed = e.job.run;
-    if (!v.apply(changed)) continue;
+    if (!kVariants[i].apply(changed)) return;
     const DryRun run(e.job.model, changed);
     const Bytes used = device_used(run.peak(), o);
-    if (used < e.counters.device_used) e.advice.push_back({v.change, used, used <= e.counters.capacity});
-  }
+    tried[i] = {kVariants[i].change, used, used <= e.counters.capacity};
+  });
+  for (Advice& a : tried)
+    if (!a.change.empty() && a.peak < e.counters.device_used) e.advice.push_back(std::move(a));
 }
 
 void describe(Estimate& e, const Overhead& o) {
   e.assumptions = e.job.assumptions;
   e.warnings = e.job.warnings;
   e.assumptions.push_back(fmt::format("context {}, not measured on this card (0.25 to 0.9 GiB seen)", format_gib(o.context)));
+  e.assumptions.push_back(fmt::format("one cuBLAS workspace of {} at the peak; it is there only while a matrix product runs", format_bytes(o.workspace)));
   e.assumptions.push_back("allocator slack as with expandable segments; ordinary segments fragment more (in the uncertainty)");
   e.assumptions.push_back("kernels and lifetimes of PyTorch 2.15 and transformers 5.24; step 2 is reported, when optimizer states exist");
   if (e.job.run.checkpoint.kind != CheckpointKind::none && e.job.model.layers == 1) e.warnings.push_back("with one layer, checkpointing saves nothing: the whole model is recomputed at once");

@@ -7,7 +7,7 @@ namespace vramplan {
 
 struct Overhead {
   Bytes context;    ///< CUDA context, modules and loaded kernels
-  Bytes workspace;  ///< cuBLAS, taken from the allocator by each matrix product
+  Bytes workspace;  ///< cuBLAS, taken from the allocator by each matrix product and given back: counted at every peak, an upper bound
   Bytes slack;      ///< segments of the caching allocator that no tensor fills
 };
 
@@ -16,11 +16,11 @@ struct Overhead {
 /// expandable segments (CUDACachingAllocator.cpp).
 Overhead default_overhead(const std::optional<Card>& card);
 
-/// How far the figure may be off, part by part: the context's range, and fragmentation of ordinary segments.
-std::vector<struct UncertaintyPart> uncertainty_parts(Bytes allocated);
 struct UncertaintyPart {
   std::string name;
   Bytes bytes;
 };
+/// How far the figure may be off, part by part: the context's range, and fragmentation of ordinary segments.
+std::vector<UncertaintyPart> uncertainty_parts(Bytes allocated);
 
 }  // namespace vramplan

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/suggest.h"
 #include "vramplan/base/error.h"
@@ -62,6 +63,33 @@ const json* named(const json& gpus, const std::string& key) {
   return nullptr;
 }
 
+/// The card of a line that names it, without parsing the other lines: the catalogue stands one card a line.
+std::optional<Card> quickly(std::string_view text, const std::string& key) {
+  if (key.size() < 3) return std::nullopt;
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t end = std::min(text.find('\n', from), text.size());
+    std::string_view line = text.substr(from, end - from);
+    from = end + 1;
+    if (line.find("{\"id\":") != 2 || key_of(line).find(key) == std::string::npos) continue;
+    if (line.back() == ',') line.remove_suffix(1);
+    const json list = json::array({json::parse(line, nullptr, false)});
+    if (!list[0].is_discarded() && named(list, key)) return card_of(list[0]);
+  }
+  return std::nullopt;
+}
+
+/// The line of short names that fit several cards, if the catalogue has it on one line.
+bool may_be_ambiguous(std::string_view text, const std::string& key) {
+  const std::size_t from = text.find("\"ambiguous_names\"");
+  if (from == std::string_view::npos) return true;
+  const std::string_view line = text.substr(from, text.find('\n', from) - from);
+  const json names = json::parse(line.substr(line.find('{'), line.rfind('}') - line.find('{') + 1), nullptr, false);
+  if (!names.is_object()) return true;
+  for (const auto& [name, ids] : names.items())
+    if (key_of(name) == key) return true;
+  return false;
+}
+
 std::string sizes(const json& gpus, const json& ids) {
   std::string out;
   for (const json& id : ids)
@@ -79,9 +107,11 @@ std::vector<Card> all_cards(std::string_view text) {
 }
 
 Card find_card(std::string_view text, std::string_view name) {
+  const std::string key = key_of(name);
+  if (!may_be_ambiguous(text, key))
+    if (auto card = quickly(text, key)) return *card;
   const json file = catalogue(text);
   const json& gpus = file.at("gpus");
-  const std::string key = key_of(name);
   for (const auto& [short_name, ids] : file.at("ambiguous_names").items()) {
     if (key_of(short_name) != key) continue;
     bool same_memory = true;

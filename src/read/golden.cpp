@@ -92,7 +92,7 @@ ModelConfig model(const JsonObject& m) {
   if (source == "textbook") return textbook(m);
   if (source != "hf" || m.text_or("class", "") != "causal_lm") throw NotExpressed{source == "hf" ? "model class " + m.text_or("class", "?") : "models of " + source};
   try {
-    return read_model_config(m.raw("config"), m.text_or("family", "config")).config;
+    return model_config_of(m.raw("config"), m.text_or("family", "config")).config;
   } catch (const UserError& e) {
     throw NotExpressed{e.what()};
   }

@@ -17,7 +17,8 @@ constexpr std::array kHarmless{
     "transformers_version", "use_cache", "pretraining_tp", "task_specific_params", "_name_or_path", "rope_scaling", "rope_parameters", "rope_theta",
     "summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type", "summary_use_proj", "n_ctx", "scale_attn_weights",
     "id2label", "label2id", "_attn_implementation", "is_llama_config", "rope_interleaved", "transformers.js_config", "output_past", "gradient_checkpointing",
-    "attn_implementation", "is_decoder", "scale_attn_by_inverse_layer_idx", "original_max_position_embeddings", "num_labels", "prefix", "finetuning_task"};
+    "attn_implementation", "is_decoder", "scale_attn_by_inverse_layer_idx", "original_max_position_embeddings", "num_labels", "prefix", "finetuning_task", "n_special",
+    "predict_special_tokens"};
 
 // Keys that change what a step needs, and that this reader does not model: never to be ignored.
 constexpr std::array kUnmodelled{"quantization_config", "num_local_experts", "num_experts", "n_routed_experts", "add_cross_attention", "text_config",
@@ -126,7 +127,7 @@ bool contains(const std::array<const char*, N>& list, const std::string& word) {
 
 }  // namespace
 
-ReadConfig read_model_config(const nlohmann::ordered_json& value, const std::string& where) {
+ReadConfig model_config_of(const nlohmann::ordered_json& value, const std::string& where) {
   const JsonObject o(value, where);
   ReadConfig out;
   out.config.name = where;
@@ -143,7 +144,7 @@ ReadConfig read_model_config(const nlohmann::ordered_json& value, const std::str
   return out;
 }
 
-ReadConfig read_model_config(std::string_view text, const std::string& where) { return read_model_config(parse_json(text, where), where); }
+ReadConfig read_model_config(std::string_view text, const std::string& where) { return model_config_of(parse_json(text, where), where); }
 
 void check_model_config(const ModelConfig& c, const std::string& where) {
   auto need = [&](bool ok, const std::string& what, const std::string& hint) {

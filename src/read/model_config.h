@@ -19,7 +19,7 @@ struct ReadConfig {
 
 /// `where` names the file in errors. Throws UserError.
 ReadConfig read_model_config(std::string_view text, const std::string& where);
-ReadConfig read_model_config(const nlohmann::ordered_json& value, const std::string& where);
+ReadConfig model_config_of(const nlohmann::ordered_json& value, const std::string& where);
 
 /// Checks what no single field can show: heads divide, sizes are positive, the window is positive.
 void check_model_config(const ModelConfig& c, const std::string& where);

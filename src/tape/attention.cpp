@@ -25,7 +25,7 @@ Grads fused_backward(Tape& t, Node& n, Grads& dy) {
   Tensor dq = heads_inside(t, q.size(0), q.size(1), q.size(2), q.size(3), q.dtype(), op);
   Tensor dk = heads_inside(t, k.size(0), k.size(1), k.size(2), k.size(3), k.dtype(), op);
   Tensor dv = heads_inside(t, v.size(0), v.size(1), v.size(2), v.size(3), v.dtype(), op);
-  t.backend().attention_backward(dq, dk, dv, dy[0], q, k, v, bias, out, lse, n.attention);
+  t.backend().attention_backward(dq, dk, dv, dy[0], q, k, v, bias, out, lse, n.rare->attention);
   return {dq, dk, dv};
 }
 
@@ -46,7 +46,7 @@ Tensor fused(Tape& t, const Tensor& q, const Tensor& k, const Tensor& v, const T
   t.save(node, k);
   t.save(node, v);
   if (node && bias) t.save(node, bias);
-  else if (node) node->saved.push_back(Saved());
+  else if (node) node->keep_for_backward(Saved());
   Tensor out = heads_inside(t, b, a, s, v.size(3), q.dtype(), form.forward);
   // Without a gradient the efficient kernel makes no log-sum-exp; flash always does.
   const std::int64_t rows = form.pads_lse ? (node ? (s + 31) / 32 * 32 : 0) : s;
@@ -59,7 +59,7 @@ Tensor fused(Tape& t, const Tensor& q, const Tensor& k, const Tensor& v, const T
   const AttentionArgs kernel{args.scale, args.dropout, args.causal, args.dropout > 0 ? t.next_random() : RandomKey{}};
   t.backend().attention(out, rows ? lse : Tensor(), q, k, v, bias, kernel);
   if (node) {
-    node->attention = kernel;
+    node->more().attention = kernel;
     t.save_result(node, out);
     t.save_result(node, lse);
     if (seed) t.save_result(node, seed), t.save_result(node, offset);

@@ -125,8 +125,8 @@ Grads reentrant_backward(Tape& t, Node& n, Grads& dy) {
   detached->requires_grad = x.requires_grad();
   Tensor out;
   {
-    Recomputing state(t, n.random_call, n.autocast);
-    out = n.segment(detached, given);
+    Recomputing state(t, n.rare->random_call, n.rare->autocast);
+    out = n.rare->segment(detached, given);
   }
   t.backward(out, gradient);
   Tensor result(detached->grad);
@@ -137,11 +137,11 @@ Grads reentrant_backward(Tape& t, Node& n, Grads& dy) {
 Tensor reentrant(Tape& t, const Segment& segment, const Tensor& x, const Tensor& given) {
   auto node = t.record("CheckpointFunctionBackward", reentrant_backward, {&x});
   if (node) {
-    node->segment = segment;
-    node->random_call = t.random_calls;
-    node->autocast = t.autocast();
+    node->more().segment = segment;
+    node->more().random_call = t.random_calls;
+    node->more().autocast = t.autocast();
     t.save(node, x);
-    node->saved.push_back(Saved(given));
+    node->keep_for_backward(Saved(given));
     if (x->storage->category != Category::input) t.memory().reclassify(x, Category::boundary);
   }
   Tensor y;

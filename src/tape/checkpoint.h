@@ -10,17 +10,11 @@
 //
 // Random draws are the same on recompute.
 #pragma once
-#include <functional>
-
 #include "tape/tape.h"
 
 namespace vramplan {
 
 enum class Recompute { non_reentrant, reentrant };
-
-/// A part of a model as a function of the hidden state and of one more tensor without gradient (a mask; may be null).
-/// What it captures is kept with it; what it is given is kept only until its backward has run.
-using Segment = std::function<Tensor(const Tensor& x, const Tensor& given)>;
 
 Tensor checkpoint(Tape& t, Recompute variant, Segment segment, const Tensor& x, const Tensor& given = {});
 

@@ -103,7 +103,7 @@ Tensor mul(Tape& t, const Tensor& a, const Tensor& b) {
   auto node = t.record("MulBackward0", mul_backward, {&a, &b});
   if (node) {
     if (node->wants(1)) t.save(node, a);
-    else node->saved.push_back(Saved());
+    else node->keep_for_backward(Saved());
     if (node->wants(0)) t.save(node, b);
   }
   return t.output(node, product(t, a, b));

@@ -47,15 +47,17 @@ void Tape::run(const Tensor& root, Tensor gradient) {
       ++e.node->dependencies;
     }
   }
-  start.node->arrived.resize(start.node->expected.size());
+  start.node->arrived.resize(start.node->outputs);
   start.node->arrived[start.input] = std::move(gradient);
   std::vector<Ref<Node>> ready{start.node};
-  start.node.reset();
   while (!ready.empty()) {
     std::pop_heap(ready.begin(), ready.end(), runs_later);
     Ref<Node> node = std::move(ready.back());
     ready.pop_back();
     evaluate(node, ready);
+    // The graph would live as long as its root; only what segments capture can be seen to. The rest goes now.
+    if (node->rare && node->rare->segment) start.node->more().segments.push_back(std::move(node->rare->segment));
+    node->next.clear();
   }
 }
 
@@ -72,13 +74,13 @@ void Tape::evaluate(const Ref<Node>& node, std::vector<Ref<Node>>& ready) {
     results = node->backward(*this, *node, arrived);
     validate(results, *node);
   }
-  node->saved.clear();
+  node->drop_saved();
   for (std::size_t i = 0; i < node->next.size(); ++i) {
     Edge& e = node->next[i];
     if (!e.node) continue;
     Node& next = *e.node;
     if (i < results.size() && results[i]) {
-      next.arrived.resize(next.expected.size());
+      next.arrived.resize(next.outputs);
       arrive(next.arrived[e.input], std::move(results[i]));
     }
     next.task = task;
@@ -94,7 +96,7 @@ void Tape::validate(Grads& grads, const Node& node) {
   for (std::size_t i = 0; i < node.next.size() && i < grads.size(); ++i) {
     if (!node.next[i].node) grads[i].reset();
     if (!grads[i]) continue;
-    const Expected& e = node.next[i].node->expected[node.next[i].input];
+    const Expected& e = node.next[i].node->expected;
     if (!(grads[i].shape() == e.shape)) grads[i] = sum_to(*this, grads[i], e.shape);
     if (grads[i].dtype() != e.dtype) grads[i] = cast(*this, grads[i], e.dtype);
   }

@@ -28,7 +28,7 @@ void save_operands(Tape& t, const Ref<Node>& node, const Tensor& a, const Tensor
   node->first = a.rank() == 2 && column_major(a);
   node->second = b.rank() == 2 && column_major(b);
   if (node->wants(first + 1)) t.save(node, a);
-  else node->saved.push_back(Saved());
+  else node->keep_for_backward(Saved());
   if (node->wants(first)) t.save(node, b);
 }
 

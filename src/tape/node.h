@@ -3,6 +3,9 @@
 // few attributes that any of them needs.
 #pragma once
 #include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
 
 #include "tensor/memory.h"
 
@@ -10,6 +13,10 @@ namespace vramplan {
 
 class Tape;
 struct Node;
+
+/// A part of a model as a function of the hidden state and of one more tensor without gradient (a mask; may be null).
+/// What it captures is kept with it; what it is given is kept only until its backward has run.
+using Segment = std::function<Tensor(const Tensor& x, const Tensor& given)>;
 
 using Grads = InlineVector<Tensor, 4>;
 /// Gradients of the outputs in, gradients of the inputs out (null where nobody wants one).
@@ -45,7 +52,17 @@ struct Expected {
   DType dtype = DType::fp32;
 };
 
-struct Node final : GradFn {
+/// What attention and checkpoints need besides.
+struct Rare {
+  InlineVector<Saved, 4> saved;
+  AttentionArgs attention;
+  Segment segment;                ///< of a reentrant checkpoint
+  std::vector<Segment> segments;  ///< of the first node of a backward pass: those of all nodes it has run
+  std::uint64_t random_call = 0;
+  std::optional<DType> autocast;
+};
+
+struct Node final : GradFn, Pooled<Node> {
   ~Node() override;
 
   BackwardFn backward = nullptr;
@@ -53,27 +70,36 @@ struct Node final : GradFn {
   Place place;
   std::uint64_t sequence = 0;  ///< later nodes run first
   InlineVector<Edge, 4> next;
-  InlineVector<Expected, 3> expected;  ///< one per output of the forward operation
-  InlineVector<Saved, 8> saved;
+  Expected expected;           ///< of a gradient of any output: outputs of one operation are alike
+  InlineVector<Saved, 4> saved;
 
   // Attributes, as the operation's backward reads them.
   double number = 0;
   std::int64_t first = 0, second = 0;
-  Dims dims, more_dims;
+  Dims dims;
   DType dtype = DType::fp32;
-  AttentionArgs attention;
-  TensorImpl* leaf = nullptr;            ///< AccumulateGrad: whose gradient
-  Ref<TensorImpl> keep;                  ///< and what keeps that leaf alive
-  std::function<Tensor(const Tensor&, const Tensor&)> segment;  ///< reentrant checkpoint: lives as long as the graph does
-  std::uint64_t random_call = 0;
-  std::optional<DType> autocast;
+  TensorImpl* leaf = nullptr;    ///< AccumulateGrad: whose gradient
+  Ref<TensorImpl> keep;          ///< and what keeps that leaf alive
+  std::unique_ptr<Rare> rare;    ///< what only few operations need
 
   // The engine's.
+  std::uint32_t outputs = 0, dependencies = 0, task = 0;
   InlineVector<Tensor, 3> arrived;
-  std::uint32_t dependencies = 0, task = 0;
 
   bool wants(std::size_t i) const { return i < next.size() && static_cast<bool>(next[i].node); }
-  Tensor get(Tape& tape, std::size_t i) const { return saved[i].unpack(tape); }
+  Tensor get(Tape& tape, std::size_t i) const { return i < 4 ? saved[i].unpack(tape) : rare->saved[i - 4].unpack(tape); }
+  void keep_for_backward(Saved s) {
+    if (saved.size() < 4) saved.push_back(std::move(s));
+    else more().saved.push_back(std::move(s));
+  }
+  void drop_saved() {
+    saved.clear();
+    if (rare) rare->saved.clear();
+  }
+  Rare& more() {
+    if (!rare) rare = std::make_unique<Rare>();
+    return *rare;
+  }
 };
 
 }  // namespace vramplan

@@ -62,7 +62,8 @@ Edge Tape::edge_to(const Tensor& t) {
     node->place = memory_.place;
     node->leaf = &t.impl();
     node->keep = t.ref();
-    node->expected.push_back({t.shape(), t.dtype()});
+    node->expected = {t.shape(), t.dtype()};
+    node->outputs = 1;
     t->accumulator = node.get();
     return {node, 0};
   }
@@ -86,12 +87,12 @@ Ref<Node> Tape::record(const char* name, BackwardFn fn, std::initializer_list<co
 void Tape::save(const Ref<Node>& node, const Tensor& t) {
   if (!node) return;
   if (!hooks_.empty()) {
-    node->saved.push_back(hooks_.back()->pack(*this, t));
+    node->keep_for_backward(hooks_.back()->pack(*this, t));
     return;
   }
   if (t && t->storage->category == Category::temporary)
     memory_.reclassify(t, recomputing ? Category::recomputed_activation : Category::activation);
-  node->saved.push_back(Saved(t));
+  node->keep_for_backward(Saved(t));
 }
 
 void Tape::save_result(const Ref<Node>& node, const Tensor& t) {
@@ -105,8 +106,8 @@ Tensor Tape::output(const Ref<Node>& node, Tensor y) {
   y->requires_grad = true;
   y->leaf = false;
   y->grad_fn = node;
-  y->output = static_cast<std::uint32_t>(node->expected.size());
-  node->expected.push_back({y.shape(), y.dtype()});
+  y->output = node->outputs++;
+  node->expected = {y.shape(), y.dtype()};
   return y;
 }
 
@@ -124,18 +125,18 @@ void Tape::enter_autocast(std::optional<DType> dtype) {
 void Tape::leave_autocast() {
   autocast_ = outer_autocast_.back();
   outer_autocast_.pop_back();
-  if (outer_autocast_.empty()) casts_.clear();
+  if (!outer_autocast_.empty()) return;
+  cast_of_.clear();
+  casts_.clear();
 }
 
 Tensor Tape::lower_precision(const Tensor& x) {
   if (!autocast_ || !x || !facts(x.dtype()).floating || x.dtype() == *autocast_) return x;
   const bool cached = x.dtype() == DType::fp32 && x.requires_grad() && x->leaf && !x->base;
   if (!cached) return cast(*this, x, *autocast_);
-  auto found = casts_.find(&x.impl());
-  if (found != casts_.end()) return found->second;
-  Tensor made = cast(*this, x, *autocast_);
-  casts_.emplace(&x.impl(), made);
-  return made;
+  const auto [found, fresh] = cast_of_.try_emplace(&x.impl(), casts_.size());
+  if (fresh) casts_.push_back(cast(*this, x, *autocast_));
+  return casts_[found->second];
 }
 
 Tensor Tape::full_precision(const Tensor& x) { return autocast_ && x ? cast(*this, x, DType::fp32) : x; }

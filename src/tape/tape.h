@@ -89,7 +89,8 @@ class Tape {
   std::vector<SaveHook*> hooks_;
   std::optional<DType> autocast_;
   std::vector<std::optional<DType>> outer_autocast_;
-  std::unordered_map<TensorImpl*, Tensor> casts_;
+  std::vector<Tensor> casts_;  ///< in the order they were made, so that they are released in one order too
+  std::unordered_map<const TensorImpl*, std::size_t> cast_of_;
 };
 
 /// Sets the place of new tensors while it lives.

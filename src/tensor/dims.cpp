@@ -7,8 +7,6 @@
 
 namespace vramplan {
 
-bool Dims::operator==(const Dims& o) const { return size() == o.size() && std::equal(begin(), end(), o.begin()); }
-
 std::int64_t count(const Dims& shape) {
   std::int64_t n = 1;
   for (std::int64_t d : shape)

@@ -13,7 +13,12 @@ namespace vramplan {
 class Dims : public InlineVector<std::int64_t, 5> {
  public:
   using InlineVector::InlineVector;
-  bool operator==(const Dims& o) const;
+  bool operator==(const Dims& o) const {
+    if (size() != o.size()) return false;
+    for (std::size_t i = 0; i < size(); ++i)
+      if ((*this)[i] != o[i]) return false;
+    return true;
+  }
   /// A dimension counted from the end when negative.
   std::int64_t at(int i) const { return (*this)[static_cast<std::size_t>(i < 0 ? i + static_cast<int>(size()) : i)]; }
   int rank() const { return static_cast<int>(size()); }

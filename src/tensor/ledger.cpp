@@ -15,6 +15,13 @@ void apply(Tally& t, const Event& e, const Record& r) {
 
 }  // namespace
 
+Ledger::Ledger() {
+  // Room for two steps of an 80-layer model; pages that are not written cost nothing.
+  constexpr std::size_t kUsual = 1 << 15;
+  records_.reserve(kUsual);
+  events_.reserve(2 * kUsual);
+}
+
 std::uint32_t Ledger::allocate(const Record& r, Category c) {
   const auto i = static_cast<std::uint32_t>(records_.size());
   records_.push_back(r);

@@ -47,6 +47,7 @@ class Ledger {
  public:
   using Instant = std::size_t;  ///< a number of events
 
+  Ledger();
   std::uint32_t allocate(const Record& r, Category c);
   void release(std::uint32_t record);
   void reclassify(std::uint32_t record, Category c);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/pooled.h"
 #include "base/ref.h"
 #include "tensor/dims.h"
 #include "vramplan/tensor/category.h"
@@ -20,7 +21,7 @@ class GradFn : public Counted {
   virtual ~GradFn() = default;
 };
 
-class Storage : public Counted {
+class Storage final : public Counted, public Pooled<Storage> {
  public:
   Storage(Memory& m, Bytes n, std::uint32_t r, std::byte* p) : memory(m), bytes(n), record(r), data(p) {}
   ~Storage();
@@ -32,7 +33,7 @@ class Storage : public Counted {
   static constexpr std::uint32_t kUnbooked = UINT32_MAX;
 };
 
-class TensorImpl : public Counted {
+class TensorImpl final : public Counted, public Pooled<TensorImpl> {
  public:
   TensorImpl(Ref<Storage> bytes, const Dims& size, const Dims& steps, std::int64_t start, DType type)
       : storage(std::move(bytes)), shape(size), strides(steps), offset(start), dtype(type) {}

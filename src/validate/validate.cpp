@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <thread>
 
 #include "backend/dry.h"
+#include "base/parallel.h"
 #include "train/trainer.h"
 #include "vramplan/base/error.h"
 
@@ -148,23 +147,7 @@ ValidatedGroup validate_file(const std::string& path) {
   ValidatedGroup group;
   group.name = std::filesystem::path(path).stem().string();
   group.rows.resize(lines.size());
-  std::atomic<std::size_t> next{0};
-  std::vector<std::exception_ptr> failures(lines.size());
-  auto work = [&] {
-    for (std::size_t i; (i = next++) < lines.size();) {
-      try {
-        group.rows[i] = validate_case(read_golden(lines[i], fmt::format("{}:{}", path, i + 1)));
-      } catch (...) {
-        failures[i] = std::current_exception();
-      }
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t) threads.emplace_back(work);
-  }
-  for (const auto& f : failures)
-    if (f) std::rethrow_exception(f);
+  parallel_for(lines.size(), [&](std::size_t i) { group.rows[i] = validate_case(read_golden(lines[i], fmt::format("{}:{}", path, i + 1))); });
   std::vector<double> errors;
   for (const ValidatedCase& c : group.rows) {
     ++group.cases;

@@ -1,0 +1,81 @@
+// The ledger of a dry run equals that of a real one, event by event.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "backend/dry.h"
+#include "backend/host.h"
+#include "small_models.h"
+#include "train/trainer.h"
+
+using namespace vramplan;
+
+namespace {
+
+bool equal(const Ledger& a, const Ledger& b) {
+  if (a.events().size() != b.events().size()) return false;
+  for (std::size_t i = 0; i < a.events().size(); ++i) {
+    const Event &x = a.events()[i], &y = b.events()[i];
+    const Record &r = a.record(x.record), &q = b.record(y.record);
+    if (x.record != y.record || x.kind != y.kind || x.category != y.category || x.phase != y.phase || r.bytes != q.bytes || !(r.shape == q.shape) || r.dtype != q.dtype) return false;
+  }
+  return true;
+}
+
+void compare(const ModelConfig& c, const TrainOptions& r) {
+  DryBackend dry;
+  HostBackend host;
+  Trainer a(dry, c, r), b(host, c, r);
+  for (int i = 0; i < 2; ++i) a.step(), b.step();
+  CHECK(equal(a.ledger(), b.ledger()));
+  CHECK(std::isfinite(*b.loss().data<float>()));
+}
+
+}  // namespace
+
+TEST_CASE("styles x attention x precision x N x variant") {
+  for (const test::NamedModel& m : test::small_models())
+    for (AttentionForm a : {AttentionForm::eager, AttentionForm::sdpa, AttentionForm::math})
+      for (Precision p : {Precision::fp32, Precision::bf16, Precision::fp16, Precision::amp_bf16, Precision::amp_fp16, Precision::mixed_bf16})
+        for (const Checkpointing& k : {Checkpointing{}, Checkpointing{CheckpointKind::per_layer, 0, false}, Checkpointing{CheckpointKind::segments, 3, true},
+                                       Checkpointing{CheckpointKind::segments, 2, false}, Checkpointing{CheckpointKind::sequential, 2, true}}) {
+          CAPTURE(m.name);
+          CAPTURE(static_cast<int>(a));
+          CAPTURE(static_cast<int>(p));
+          CAPTURE(k.n);
+          TrainOptions r = test::small_run(p, a);
+          r.checkpoint = k;
+          compare(m.config, r);
+        }
+}
+
+TEST_CASE("optimizers, accumulation, clipping, outputs kept") {
+  for (OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::adam, OptimizerKind::sgd})
+    for (OptimizerForm form : {OptimizerForm::foreach, OptimizerForm::for_loop, OptimizerForm::fused})
+      for (Precision p : {Precision::fp32, Precision::mixed_bf16}) {
+        TrainOptions r = test::small_run(p);
+        r.optimizer = {kind, form, 1e-3, 0.9, 0.1};
+        r.accumulate = 2;
+        r.clip = 0.5;
+        r.keeps_output = true;
+        compare(test::small_llama(), r);
+      }
+}
+
+TEST_CASE("training on the host lowers the loss") {
+  for (const test::NamedModel& m : test::small_models()) {
+    if (m.config.architecture == Architecture::textbook || m.config.residual_dropout > 0) continue;
+    for (OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::sgd}) {
+      CAPTURE(m.name);
+      HostBackend backend;
+      TrainOptions r = test::small_run();
+      r.optimizer.kind = kind;
+      r.optimizer.lr = kind == OptimizerKind::sgd ? 0.1 : 1e-2;
+      Trainer trainer(backend, m.config, r);
+      trainer.step();
+      const float first = *trainer.loss().data<float>();
+      for (int i = 0; i < 10; ++i) trainer.step();
+      CHECK(*trainer.loss().data<float>() < first - 0.01F);
+    }
+  }
+}

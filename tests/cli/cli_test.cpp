@@ -1,0 +1,141 @@
+// The program as users call it: streams, exit statuses, errors with the next step.
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace {
+
+struct Result {
+  std::string out, err;
+  int status;
+};
+
+std::string slurp(const std::string& path) {
+  std::ifstream f(path);
+  return {std::istreambuf_iterator<char>(f), {}};
+}
+
+Result run(const std::string& arguments, const std::string& input = "") {
+  char folder[] = "/tmp/vramplan-cli-XXXXXX";
+  REQUIRE(mkdtemp(folder));
+  const std::string at(folder);
+  std::ofstream(at + "/in") << input;
+  const int status = std::system((std::string(VRAMPLAN_BINARY) + " " + arguments + " <" + at + "/in >" + at + "/out 2>" + at + "/err").c_str());
+  Result r{slurp(at + "/out"), slurp(at + "/err"), WIFEXITED(status) ? WEXITSTATUS(status) : -1};
+  for (const char* name : {"/in", "/out", "/err"}) std::remove((at + name).c_str());
+  std::remove(folder);
+  return r;
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("the issue's three questions") {
+  const Result a = run("estimate --model llama-3.1-8b --gpu a100-80gb --micro-batch 1 --seq 8192 --segments 32");
+  CHECK(a.status == 0);
+  CHECK(a.out.starts_with("fits: "));
+  CHECK(a.err.empty());
+  const Result b = run("estimate --config - --gpu \"RTX 3090\" --micro-batch 4 --seq 2048 --json", slurp(TEST_ROOT "/../data/models/llama-3.2-1b/config.json"));
+  const auto j = nlohmann::json::parse(b.out);
+  CHECK(j.at("schema_version") == 1);
+  CHECK(b.status == (j.at("verdict") == "does not fit" ? 1 : 0));
+  CHECK(j.at("model").at("parameters") == 1235814400);
+  const Result c = run("estimate --layers 100 --hidden 1024 --heads 16 --micro-batch 8 --seq 512 --segments 10");
+  CHECK(c.status == 0);
+  CHECK(has(c.out, "no card given"));
+}
+
+TEST_CASE("JSON is one document with bytes as integers and the promised names") {
+  const Result r = run("estimate --model gpt2 --gpu 4090 --seq 1024 --micro-batch 2 --segments 4 --json");
+  const auto j = nlohmann::json::parse(r.out);
+  for (const char* key : {"verdict", "margin", "counters", "model", "held", "phases", "peak", "without_checkpointing", "recompute", "assumptions", "warnings", "job"}) CHECK(j.contains(key));
+  for (const char* key : {"allocated", "reserved", "device_used", "capacity"}) CHECK(j.at("counters").at(key).is_number_integer());
+  CHECK(j.at("held").is_number_integer());
+  CHECK(j.at("peak").at("tensors").size() == 10);
+  CHECK(j.at("job").at("run").at("checkpoint") == "segments:4");
+  std::uint64_t sum = 0;
+  for (const auto& [name, bytes] : j.at("peak").at("categories").items()) sum += bytes.get<std::uint64_t>();
+  CHECK(sum == j.at("peak").at("bytes"));
+}
+
+TEST_CASE("exit statuses") {
+  CHECK(run("estimate --model llama-3.1-8b --gpu 4090 --seq 8192").status == 1);
+  CHECK(run("estimate --model llama-3.1-8b").status == 2);
+  CHECK(run("estimate --config /nonexistent --seq 8").status == 3);
+  CHECK(run("estimate --config - --seq 8", "{\"model_type\": 3}").status == 3);
+  CHECK(run("validate " TEST_ROOT "/golden/llama.jsonl").status == 0);
+  CHECK(run("--help").status == 0);
+  CHECK(run("").status == 0);
+  CHECK(run("help explain").status == 0);
+  CHECK(run("--version").out.starts_with("vramplan 0."));
+}
+
+TEST_CASE("validate fails with status 5 when a bound is broken") {
+  std::string line = slurp(TEST_ROOT "/golden/llama.jsonl");
+  line = line.substr(0, line.find('\n'));
+  const std::size_t at = line.find("\"peak_backward\":[");
+  line.insert(at + 17, "9");
+  const std::string path = "/tmp/vramplan-broken.jsonl";
+  std::ofstream(path) << line << "\n";
+  const Result r = run("validate " + path + " --worst 3");
+  CHECK(r.status == 5);
+  CHECK(has(r.out, "OUT OF BOUNDS"));
+  CHECK(has(r.out, "step1.peak_backward"));
+  std::remove(path.c_str());
+}
+
+TEST_CASE("errors say what, where and the next step") {
+  struct Row {
+    const char* arguments;
+    const char* part;
+  };
+  for (const Row& r : {Row{"estimte --model gpt2", "did you mean 'estimate'?"}, Row{"estimate --modle gpt2 --seq 8", "did you mean '--model'?"},
+                       Row{"estimate --model gpt-2 --seq 8", "did you mean 'gpt2'?"}, Row{"estimate --model gpt2 --seq 8k", "write 8K for 8000 or 8Ki for 8192"},
+                       Row{"estimate --model gpt2 --seq 2048", "at most --seq 1024"}, Row{"estimate --model gpt2 --seq 8 --gpu a100", "a100-sxm4-40gb"},
+                       Row{"estimate --model gpt2 --seq 8 --segments 13", "ask for 1 to 12"}, Row{"estimate --model gpt2 --seq 8 --precision fp17", "did you mean 'fp16'?"},
+                       Row{"estimate --model gpt2 --seq 8 --segments 2 --checkpoint per-layer", "exclude each other"}, Row{"estimate --layers 2 --seq 8", "--hidden"},
+                       Row{"estimate --model gpt2 --layers 2 --hidden 8 --heads 2 --seq 8", "exactly one of"}, Row{"estimate --model gpt2 --seq 8 --gpu-memory 24G", "24GiB"},
+                       Row{"estimate --model gpt2 --seq 8 --checkpoint per-lair", "did you mean 'per-layer'?"}, Row{"estimate --model gpt2 --seq 8 --vocab 9", "edit a copy of the config"}}) {
+    CAPTURE(r.arguments);
+    const Result got = run(r.arguments);
+    CHECK(got.status == 2);
+    CHECK(got.out.empty());
+    CHECK(has(got.err, r.part));
+    const Result json = run(std::string(r.arguments) + " --json");
+    CHECK(json.err.empty());
+    CHECK(nlohmann::json::parse(json.out).at("error").at("code") == 2);
+  }
+}
+
+TEST_CASE("sizes beyond the range are an error, not a number") {
+  const Result r = run("estimate --layers 4 --hidden 1024 --heads 16 --attention eager --micro-batch 1Mi --seq 1Ti");
+  CHECK(r.status == 3);
+  CHECK(has(r.err, "64 bits"));
+}
+
+TEST_CASE("no colour and no control characters when piped") {
+  CHECK_FALSE(has(run("estimate --model gpt2 --seq 64 --gpu 4090").out, "\x1b"));
+  CHECK(has(run("estimate --model gpt2 --seq 64 --gpu 4090 --color always").out, "\x1b[1;32mfits"));
+}
+
+TEST_CASE("lists") {
+  CHECK(has(run("models").out, "llama-3.1-8b"));
+  CHECK(nlohmann::json::parse(run("models --json").out).at("models").size() >= 27);
+  CHECK(has(run("gpus --vendor nvidia").out, "a100-sxm4-80gb"));
+  CHECK(nlohmann::json::parse(run("gpus --json").out).at("gpus").size() > 300);
+  CHECK(run("gpus --vendor acme").status == 2);
+}
+
+TEST_CASE("explain shows the two simple numbers") {
+  const Result r = run("explain --layers 100 --hidden 1024 --heads 16 --micro-batch 8 --seq 512 --segments 10 --json");
+  const auto j = nlohmann::json::parse(r.out);
+  std::vector<std::uint64_t> simple;
+  for (const auto& f : j.at("formulas"))
+    if (f.at("name") == "simple") simple.push_back(f.at("bytes").get<std::uint64_t>());
+  CHECK(simple == std::vector<std::uint64_t>{838860800, 109051904});
+}

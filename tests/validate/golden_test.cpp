@@ -1,0 +1,70 @@
+// What PyTorch did, case by case: parameters, held bytes and every instant of both steps, to the byte.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include "random.h"
+
+#include "validate/validate.h"
+#include "vramplan/base/error.h"
+
+using namespace vramplan;
+
+TEST_CASE("every expressed case is exact") {
+  struct Row {
+    const char* group;
+    std::size_t cases, expressed;
+  };
+  for (const Row& r : {Row{"gpt2", 17, 17}, Row{"llama", 21, 21}, Row{"mistral", 19, 19}, Row{"qwen2", 16, 16}, Row{"segments", 35, 35}, Row{"textbook", 10, 10},
+                       Row{"optimizers", 16, 12}, Row{"loops", 13, 13}, Row{"full", 19, 13}}) {
+    const ValidatedGroup g = validate_file(std::string(TEST_ROOT "/golden/") + r.group + ".jsonl");
+    CAPTURE(r.group);
+    CHECK(g.name == r.group);
+    CHECK(g.cases == r.cases);
+    CHECK(g.expressed == r.expressed);
+    for (const ValidatedCase& c : g.rows) {
+      if (!c.not_expressed.empty()) continue;
+      CAPTURE(c.id);
+      CHECK(c.parameters_exact);
+      CHECK(c.held_exact);
+      CHECK(c.exact);
+      CHECK(c.worst == 0);
+    }
+    CHECK(within_bounds(g));
+  }
+}
+
+TEST_CASE("the comparison can fail: a case with one changed byte is found, and the tensors are named") {
+  std::ifstream file(TEST_ROOT "/golden/llama.jsonl");
+  std::string line;
+  std::getline(file, line);
+  GoldenCase g = read_golden(line, "llama");
+  CHECK(validate_case(g).exact);
+  CHECK(differing_tensors(g).empty());
+  g.steps[1].peak_backward.requested += Bytes(1);
+  CHECK_FALSE(validate_case(g).exact);
+  CHECK(validate_case(g).worst_where == "step2.peak_backward");
+  g = read_golden(line, "llama");
+  g.options.seq += 8;
+  CHECK_FALSE(validate_case(g).held_exact);
+  CHECK_FALSE(differing_tensors(g).empty());
+}
+
+TEST_CASE("damaged golden lines are read or refused, never crash") {
+  std::ifstream file(TEST_ROOT "/golden/textbook.jsonl");
+  std::string line;
+  std::getline(file, line);
+  test::Random random(3);
+  for (int i = 0; i < 1000; ++i) {
+    std::string text = line;
+    for (unsigned n = 1 + random() % 3; n > 0 && !text.empty(); --n) {
+      const std::size_t at = random() % text.size();
+      if (random() % 2) text[at] = static_cast<char>(random());
+      else text.erase(at, 1 + random() % 20);
+    }
+    try {
+      read_golden(text, "t");
+    } catch (const UserError&) {
+    }
+  }
+  CHECK_THROWS_AS(validate_file("/nonexistent.jsonl"), UserError);
+}
