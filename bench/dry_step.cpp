@@ -42,6 +42,7 @@ int main() {
   for (const Row& row : {Row{"llama-3.1-8b", 1.0}, Row{"llama-3.1-405b", 5.0}}) {
     std::size_t events = 0;
     const double ms = median_step_ms(vramplan::read_model_config(data.model(row.model), row.model).config, events);
-    fmt::print("{:<16} one dry step {:7.3f} ms  ({} ledger events, {:.0f} ns each)  {:.2f} x the target of {} ms\n", row.model, ms, events, 1e6 * ms / static_cast<double>(events), ms / row.target_ms, row.target_ms);
+    fmt::print("{:<16} one dry step {:7.3f} ms  ({} ledger events, {:.0f} ns each)  {:.2f} x the target of {} ms\n",
+               row.model, ms, events, 1e6 * ms / static_cast<double>(events), ms / row.target_ms, row.target_ms);
   }
 }

@@ -77,8 +77,15 @@ inline ModelConfig small_free(double dropout = 0) {
 }
 
 inline std::vector<NamedModel> small_models() {
-  return {{"gpt2", small_gpt2()},       {"gpt2 with dropout", small_gpt2(0.25)}, {"llama", small_llama()}, {"mistral", small_mistral()}, {"qwen2", small_qwen2()},
-          {"textbook", small_textbook()}, {"textbook with dropout", small_textbook(0.25)}, {"free", small_free()}, {"free with dropout", small_free(0.25)}};
+  return {{"gpt2", small_gpt2()},
+          {"gpt2 with dropout", small_gpt2(0.25)},
+          {"llama", small_llama()},
+          {"mistral", small_mistral()},
+          {"qwen2", small_qwen2()},
+          {"textbook", small_textbook()},
+          {"textbook with dropout", small_textbook(0.25)},
+          {"free", small_free()},
+          {"free with dropout", small_free(0.25)}};
 }
 
 inline TrainOptions small_run(Precision p = Precision::fp32, AttentionForm a = AttentionForm::eager) {

@@ -23,21 +23,26 @@ class DryBackend final : public Backend {
   void softmax(const Tensor&, const Tensor&, bool) override {}
   void softmax_backward(const Tensor&, const Tensor&, const Tensor&, bool) override {}
   void dropout(const Tensor&, const Tensor&, const Tensor&, double, RandomKey) override {}
-  void layer_norm(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, double) override {}
-  void layer_norm_backward(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                           const Tensor&) override {}
+  void layer_norm(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+                  double) override {}
+  void layer_norm_backward(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+                           const Tensor&, const Tensor&) override {}
   void rms_norm(const Tensor&, const Tensor&, const Tensor&, const Tensor&, double) override {}
-  void rms_norm_backward(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&) override {}
+  void rms_norm_backward(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+                         const Tensor&) override {}
   void embedding(const Tensor&, const Tensor&, const Tensor&) override {}
   void embedding_backward(const Tensor&, const Tensor&, const Tensor&) override {}
   void nll(const Tensor&, const Tensor&, const Tensor&, const Tensor&) override {}
   void nll_backward(const Tensor&, const Tensor&, const Tensor&, const Tensor&) override {}
-  void attention(const Tensor&, const Tensor&, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor&, const AttentionArgs& args) override {
+  void attention(const Tensor&, const Tensor&, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor&,
+                 const AttentionArgs& args) override {
     flops_ += fused(q, k, args) * static_cast<double>(q.size(3) + v.size(3));
   }
-  void attention_backward(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor&,
-                          const Tensor&, const Tensor&, const AttentionArgs& args) override {
-    flops_ += fused(q, k, args) * static_cast<double>(3 * q.size(3) + 2 * v.size(3));  // the scores once more, then dv, dp, dq, dk
+  void attention_backward(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor& q, const Tensor& k,
+                          const Tensor& v, const Tensor&, const Tensor&, const Tensor&,
+                          const AttentionArgs& args) override {
+    flops_ += fused(q, k, args) *
+              static_cast<double>(3 * q.size(3) + 2 * v.size(3));  // the scores once more, then dv, dp, dq, dk
   }
   void adam(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const AdamArgs&) override {}
   void norm(const Tensor&, const Tensor&) override {}
@@ -49,7 +54,8 @@ class DryBackend final : public Backend {
  private:
   /// Two operations for each pair of positions that see each other: half of them in causal attention.
   static double fused(const Tensor& q, const Tensor& k, const AttentionArgs& args) {
-    const double pairs = static_cast<double>(q.size(0) * q.size(1)) * static_cast<double>(q.size(2)) * static_cast<double>(k.size(2));
+    const double pairs =
+        static_cast<double>(q.size(0) * q.size(1)) * static_cast<double>(q.size(2)) * static_cast<double>(k.size(2));
     return args.causal ? pairs : 2 * pairs;
   }
   double flops_ = 0;

@@ -113,7 +113,8 @@ void HostBackend::arange(const Tensor& y, double start) {
 
 void HostBackend::tokens(const Tensor& y, std::int64_t vocabulary, std::uint64_t stream) {
   for (std::int64_t i = 0, n = y.numel(); i < n; ++i)
-    y.data<std::int64_t>()[i] = static_cast<std::int64_t>(host::uniform({stream, 0}, static_cast<std::uint64_t>(i)) * static_cast<double>(vocabulary));
+    y.data<std::int64_t>()[i] = static_cast<std::int64_t>(host::uniform({stream, 0}, static_cast<std::uint64_t>(i)) *
+                                                          static_cast<double>(vocabulary));
 }
 
 void HostBackend::tril(const Tensor& y) {
@@ -150,14 +151,15 @@ void HostBackend::sum(const Tensor& y, const Tensor& x, double a) {
     total[static_cast<std::size_t>(place)] += static_cast<double>(in[i]);
   }
   const Look out = look(y);
-  for (std::size_t i = 0; i < total.size(); ++i) out.set(static_cast<std::int64_t>(i), static_cast<float>(total[i] * a));
+  for (std::size_t i = 0; i < total.size(); ++i)
+    out.set(static_cast<std::int64_t>(i), static_cast<float>(total[i] * a));
 }
 
 void HostBackend::matmul(const Tensor& y, const Tensor& a, const Tensor& b, double alpha, double beta) {
   const std::vector<float> left = packed(a), right = packed(b);
   const bool batched = y.rank() == 3;
-  const auto batch = static_cast<std::size_t>(batched ? y.size(0) : 1), n = static_cast<std::size_t>(y.size(-2)), m = static_cast<std::size_t>(y.size(-1)),
-             k = static_cast<std::size_t>(a.size(-1));
+  const auto batch = static_cast<std::size_t>(batched ? y.size(0) : 1), n = static_cast<std::size_t>(y.size(-2)),
+             m = static_cast<std::size_t>(y.size(-1)), k = static_cast<std::size_t>(a.size(-1));
   std::vector<float> row(m);
   const Look out = look(y);
   for (std::size_t x = 0; x < batch; ++x)
@@ -177,12 +179,16 @@ void HostBackend::matmul(const Tensor& y, const Tensor& a, const Tensor& b, doub
 
 void HostBackend::adam(const Tensor& w, const Tensor& g, const Tensor& m, const Tensor& v, const AdamArgs& p) {
   const Look weight = look(w), first = look(m), second = look(v), gradient(g, w.shape());
-  const double c1 = 1 - std::pow(p.beta1, static_cast<double>(p.step)), c2 = 1 - std::pow(p.beta2, static_cast<double>(p.step));
+  const double c1 = 1 - std::pow(p.beta1, static_cast<double>(p.step)),
+               c2 = 1 - std::pow(p.beta2, static_cast<double>(p.step));
   for (std::int64_t i = 0, n = w.numel(); i < n; ++i) {
     double x = static_cast<double>(weight[i]), d = static_cast<double>(gradient[i]);
-    if (p.decoupled) x *= 1 - p.lr * p.weight_decay;
-    else d += p.weight_decay * x;
-    const double a = p.beta1 * static_cast<double>(first[i]) + (1 - p.beta1) * d, b = p.beta2 * static_cast<double>(second[i]) + (1 - p.beta2) * d * d;
+    if (p.decoupled)
+      x *= 1 - p.lr * p.weight_decay;
+    else
+      d += p.weight_decay * x;
+    const double a = p.beta1 * static_cast<double>(first[i]) + (1 - p.beta1) * d,
+                 b = p.beta2 * static_cast<double>(second[i]) + (1 - p.beta2) * d * d;
     first.set(i, static_cast<float>(a));
     second.set(i, static_cast<float>(b));
     weight.set(i, static_cast<float>(x - p.lr * (a / c1) / (std::sqrt(b / c2) + p.eps)));

@@ -25,20 +25,24 @@ class HostBackend final : public Backend {
   void softmax_backward(const Tensor& dx, const Tensor& dy, const Tensor& y, bool log) override;
   void dropout(const Tensor& y, const Tensor& mask, const Tensor& x, double p, RandomKey key) override;
 
-  void layer_norm(const Tensor& y, const Tensor& mean, const Tensor& rstd, const Tensor& x, const Tensor& w, const Tensor& b, double eps) override;
-  void layer_norm_backward(const Tensor& dx, const Tensor& dw, const Tensor& db, const Tensor& dy, const Tensor& x, const Tensor& mean,
-                           const Tensor& rstd, const Tensor& w) override;
+  void layer_norm(const Tensor& y, const Tensor& mean, const Tensor& rstd, const Tensor& x, const Tensor& w,
+                  const Tensor& b, double eps) override;
+  void layer_norm_backward(const Tensor& dx, const Tensor& dw, const Tensor& db, const Tensor& dy, const Tensor& x,
+                           const Tensor& mean, const Tensor& rstd, const Tensor& w) override;
   void rms_norm(const Tensor& y, const Tensor& rstd, const Tensor& x, const Tensor& w, double eps) override;
-  void rms_norm_backward(const Tensor& dx, const Tensor& dw, const Tensor& dy, const Tensor& x, const Tensor& rstd, const Tensor& w) override;
+  void rms_norm_backward(const Tensor& dx, const Tensor& dw, const Tensor& dy, const Tensor& x, const Tensor& rstd,
+                         const Tensor& w) override;
 
   void embedding(const Tensor& y, const Tensor& w, const Tensor& ids) override;
   void embedding_backward(const Tensor& dw, const Tensor& dy, const Tensor& ids) override;
   void nll(const Tensor& loss, const Tensor& total, const Tensor& log_probs, const Tensor& target) override;
   void nll_backward(const Tensor& dx, const Tensor& dloss, const Tensor& target, const Tensor& total) override;
 
-  void attention(const Tensor& out, const Tensor& lse, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bias, const AttentionArgs& args) override;
-  void attention_backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& dout, const Tensor& q, const Tensor& k, const Tensor& v,
-                          const Tensor& bias, const Tensor& out, const Tensor& lse, const AttentionArgs& args) override;
+  void attention(const Tensor& out, const Tensor& lse, const Tensor& q, const Tensor& k, const Tensor& v,
+                 const Tensor& bias, const AttentionArgs& args) override;
+  void attention_backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& dout, const Tensor& q,
+                          const Tensor& k, const Tensor& v, const Tensor& bias, const Tensor& out, const Tensor& lse,
+                          const AttentionArgs& args) override;
 
   void adam(const Tensor& w, const Tensor& g, const Tensor& m, const Tensor& v, const AdamArgs& args) override;
   void norm(const Tensor& y, const Tensor& x) override;

@@ -28,7 +28,14 @@ std::int64_t id_at(const Tensor& ids, std::int64_t i) {
 class ScoreRow {
  public:
   ScoreRow(const Tensor& q, const Tensor& k, const Tensor& bias, const AttentionArgs& args)
-      : q_(packed(q)), k_(packed(k)), args_(args), a_(q.size(1)), s_(q.size(2)), t_(k.size(2)), d_(q.size(3)), group_(a_ / k.size(1)) {
+      : q_(packed(q)),
+        k_(packed(k)),
+        args_(args),
+        a_(q.size(1)),
+        s_(q.size(2)),
+        t_(k.size(2)),
+        d_(q.size(3)),
+        group_(a_ / k.size(1)) {
     if (bias) bias_.emplace_back(bias, Dims{q.size(0), a_, s_, t_});
   }
   void scores(std::int64_t b, std::int64_t h, std::int64_t i, std::vector<float>& out) const {
@@ -46,10 +53,11 @@ class ScoreRow {
     }
   }
   bool kept(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const {
-    return args_.dropout == 0 || host::uniform(args_.random, static_cast<std::uint64_t>(((b * a_ + h) * s_ + i) * t_ + j)) >= args_.dropout;
+    return args_.dropout == 0 ||
+           host::uniform(args_.random, static_cast<std::uint64_t>(((b * a_ + h) * s_ + i) * t_ + j)) >= args_.dropout;
   }
-  const std::vector<float>&q() const { return q_; }
-  const std::vector<float>&k() const { return k_; }
+  const std::vector<float>& q() const { return q_; }
+  const std::vector<float>& k() const { return k_; }
 
  private:
   std::vector<float> q_, k_;
@@ -82,7 +90,8 @@ void HostBackend::softmax_backward(const Tensor& dx, const Tensor& dy, const Ten
   for (std::int64_t r = 0; r < rows.count; ++r) {
     const std::int64_t at = r * rows.width;
     double total = 0;
-    for (std::int64_t i = at; i < at + rows.width; ++i) total += static_cast<double>(gradient[i]) * (log ? 1.0 : static_cast<double>(result[i]));
+    for (std::int64_t i = at; i < at + rows.width; ++i)
+      total += static_cast<double>(gradient[i]) * (log ? 1.0 : static_cast<double>(result[i]));
     for (std::int64_t i = at; i < at + rows.width; ++i) {
       const double g = static_cast<double>(gradient[i]), p = static_cast<double>(result[i]);
       out.set(i, static_cast<float>(log ? g - std::exp(p) * total : p * (g - total)));
@@ -100,7 +109,8 @@ void HostBackend::dropout(const Tensor& y, const Tensor& mask, const Tensor& x, 
   }
 }
 
-void HostBackend::layer_norm(const Tensor& y, const Tensor& mean, const Tensor& rstd, const Tensor& x, const Tensor& w, const Tensor& b, double eps) {
+void HostBackend::layer_norm(const Tensor& y, const Tensor& mean, const Tensor& rstd, const Tensor& x, const Tensor& w,
+                             const Tensor& b, double eps) {
   const Look out = look(y), in = look(x), weight = look(w), bias = look(b);
   const Rows rows(x);
   const auto width = static_cast<double>(rows.width);
@@ -112,18 +122,21 @@ void HostBackend::layer_norm(const Tensor& y, const Tensor& mean, const Tensor& 
     const double k = 1 / std::sqrt(v + eps);
     look(mean).set(r, static_cast<float>(m));
     look(rstd).set(r, static_cast<float>(k));
-    for (std::int64_t i = 0; i < rows.width; ++i) out.set(at + i, static_cast<float>((static_cast<double>(in[at + i]) - m) * k) * weight[i] + bias[i]);
+    for (std::int64_t i = 0; i < rows.width; ++i)
+      out.set(at + i, static_cast<float>((static_cast<double>(in[at + i]) - m) * k) * weight[i] + bias[i]);
   }
 }
 
-void HostBackend::layer_norm_backward(const Tensor& dx, const Tensor& dw, const Tensor& db, const Tensor& dy, const Tensor& x, const Tensor& mean,
-                                      const Tensor& rstd, const Tensor& w) {
-  const Look out = look(dx), gradient = look(dy), in = look(x), weight = look(w), means = look(mean), scales = look(rstd);
+void HostBackend::layer_norm_backward(const Tensor& dx, const Tensor& dw, const Tensor& db, const Tensor& dy,
+                                      const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& w) {
+  const Look out = look(dx), gradient = look(dy), in = look(x), weight = look(w), means = look(mean),
+             scales = look(rstd);
   const Rows rows(x);
   std::vector<double> to_weight(static_cast<std::size_t>(rows.width), 0.0), to_bias = to_weight;
   for (std::int64_t r = 0; r < rows.count; ++r) {
     const std::int64_t at = r * rows.width;
-    const double m = static_cast<double>(means[r]), k = static_cast<double>(scales[r]), width = static_cast<double>(rows.width);
+    const double m = static_cast<double>(means[r]), k = static_cast<double>(scales[r]),
+                 width = static_cast<double>(rows.width);
     double plain = 0, along = 0;
     for (std::int64_t i = 0; i < rows.width; ++i) {
       const double hat = (static_cast<double>(in[at + i]) - m) * k, g = static_cast<double>(gradient[at + i]);
@@ -134,7 +147,8 @@ void HostBackend::layer_norm_backward(const Tensor& dx, const Tensor& dw, const 
     }
     for (std::int64_t i = 0; i < rows.width; ++i) {
       const double hat = (static_cast<double>(in[at + i]) - m) * k;
-      out.set(at + i, static_cast<float>(k * (static_cast<double>(gradient[at + i]) * static_cast<double>(weight[i]) - plain - hat * along)));
+      out.set(at + i, static_cast<float>(k * (static_cast<double>(gradient[at + i]) * static_cast<double>(weight[i]) -
+                                              plain - hat * along)));
     }
   }
   for (std::int64_t i = 0; i < rows.width; ++i) {
@@ -149,14 +163,17 @@ void HostBackend::rms_norm(const Tensor& y, const Tensor& rstd, const Tensor& x,
   for (std::int64_t r = 0; r < rows.count; ++r) {
     const std::int64_t at = r * rows.width;
     double v = 0;
-    for (std::int64_t i = 0; i < rows.width; ++i) v += std::pow(static_cast<double>(in[at + i]), 2) / static_cast<double>(rows.width);
+    for (std::int64_t i = 0; i < rows.width; ++i)
+      v += std::pow(static_cast<double>(in[at + i]), 2) / static_cast<double>(rows.width);
     const double k = 1 / std::sqrt(v + eps);
     look(rstd).set(r, static_cast<float>(k));
-    for (std::int64_t i = 0; i < rows.width; ++i) out.set(at + i, static_cast<float>(static_cast<double>(in[at + i]) * k) * weight[i]);
+    for (std::int64_t i = 0; i < rows.width; ++i)
+      out.set(at + i, static_cast<float>(static_cast<double>(in[at + i]) * k) * weight[i]);
   }
 }
 
-void HostBackend::rms_norm_backward(const Tensor& dx, const Tensor& dw, const Tensor& dy, const Tensor& x, const Tensor& rstd, const Tensor& w) {
+void HostBackend::rms_norm_backward(const Tensor& dx, const Tensor& dw, const Tensor& dy, const Tensor& x,
+                                    const Tensor& rstd, const Tensor& w) {
   const Look out = look(dx), gradient = look(dy), in = look(x), weight = look(w), scales = look(rstd);
   const Rows rows(x);
   std::vector<double> to_weight(static_cast<std::size_t>(rows.width), 0.0);
@@ -171,10 +188,12 @@ void HostBackend::rms_norm_backward(const Tensor& dx, const Tensor& dw, const Te
     }
     for (std::int64_t i = 0; i < rows.width; ++i) {
       const double hat = static_cast<double>(in[at + i]) * k;
-      out.set(at + i, static_cast<float>(k * (static_cast<double>(gradient[at + i]) * static_cast<double>(weight[i]) - hat * along)));
+      out.set(at + i, static_cast<float>(
+                          k * (static_cast<double>(gradient[at + i]) * static_cast<double>(weight[i]) - hat * along)));
     }
   }
-  for (std::int64_t i = 0; i < rows.width; ++i) look(dw).set(i, static_cast<float>(to_weight[static_cast<std::size_t>(i)]));
+  for (std::int64_t i = 0; i < rows.width; ++i)
+    look(dw).set(i, static_cast<float>(to_weight[static_cast<std::size_t>(i)]));
 }
 
 void HostBackend::embedding(const Tensor& y, const Tensor& w, const Tensor& ids) {
@@ -189,7 +208,8 @@ void HostBackend::embedding_backward(const Tensor& dw, const Tensor& dy, const T
   const std::int64_t width = dw.size(1);
   std::vector<float> total(static_cast<std::size_t>(dw.numel()), 0.0F);
   for (std::int64_t r = 0, n = ids.numel(); r < n; ++r)
-    for (std::int64_t i = 0; i < width; ++i) total[static_cast<std::size_t>(id_at(ids, r) * width + i)] += gradient[r * width + i];
+    for (std::int64_t i = 0; i < width; ++i)
+      total[static_cast<std::size_t>(id_at(ids, r) * width + i)] += gradient[r * width + i];
   unpack(total, dw);
 }
 
@@ -217,7 +237,8 @@ void HostBackend::nll_backward(const Tensor& dx, const Tensor& dloss, const Tens
     if (const std::int64_t t = id_at(target, r); t >= 0) out.set(r * rows.width + t, -share);
 }
 
-void HostBackend::attention(const Tensor& out, const Tensor& lse, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bias, const AttentionArgs& args) {
+void HostBackend::attention(const Tensor& out, const Tensor& lse, const Tensor& q, const Tensor& k, const Tensor& v,
+                            const Tensor& bias, const AttentionArgs& args) {
   const ScoreRow rows(q, k, bias, args);
   const std::vector<float> values = packed(v);
   const std::int64_t a = q.size(1), s = q.size(2), t = k.size(2), d = v.size(3), group = a / k.size(1);
@@ -237,19 +258,26 @@ void HostBackend::attention(const Tensor& out, const Tensor& lse, const Tensor& 
         for (std::int64_t j = 0; j < t; ++j) {
           if (!rows.kept(b, h, i, j)) continue;
           const double p = std::exp(static_cast<double>(x[static_cast<std::size_t>(j)]) - top) / total * factor;
-          for (std::int64_t c = 0; c < d; ++c) sum[static_cast<std::size_t>(c)] += p * static_cast<double>(values[static_cast<std::size_t>(((b * k.size(1) + h / group) * t + j) * d + c)]);
+          for (std::int64_t c = 0; c < d; ++c)
+            sum[static_cast<std::size_t>(c)] +=
+                p *
+                static_cast<double>(values[static_cast<std::size_t>(((b * k.size(1) + h / group) * t + j) * d + c)]);
         }
-        for (std::int64_t c = 0; c < d; ++c) result.set(((b * a + h) * s + i) * d + c, static_cast<float>(sum[static_cast<std::size_t>(c)]));
+        for (std::int64_t c = 0; c < d; ++c)
+          result.set(((b * a + h) * s + i) * d + c, static_cast<float>(sum[static_cast<std::size_t>(c)]));
       }
 }
 
-void HostBackend::attention_backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& dout, const Tensor& q, const Tensor& k, const Tensor& v,
-                                     const Tensor& bias, const Tensor& out, const Tensor& lse, const AttentionArgs& args) {
+void HostBackend::attention_backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& dout,
+                                     const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bias,
+                                     const Tensor& out, const Tensor& lse, const AttentionArgs& args) {
   const ScoreRow rows(q, k, bias, args);
   const std::vector<float> values = packed(v), gradient = packed(dout), result = packed(out);
   const Look sums = look(lse);
-  const std::int64_t a = q.size(1), s = q.size(2), t = k.size(2), d = q.size(3), dv_width = v.size(3), group = a / k.size(1);
-  std::vector<float> to_q(rows.q().size(), 0.0F), to_k(rows.k().size(), 0.0F), to_v(values.size(), 0.0F), x(static_cast<std::size_t>(t));
+  const std::int64_t a = q.size(1), s = q.size(2), t = k.size(2), d = q.size(3), dv_width = v.size(3),
+                     group = a / k.size(1);
+  std::vector<float> to_q(rows.q().size(), 0.0F), to_k(rows.k().size(), 0.0F), to_v(values.size(), 0.0F),
+      x(static_cast<std::size_t>(t));
   const float factor = static_cast<float>(1 / (1 - args.dropout)), scale = static_cast<float>(args.scale);
   for (std::int64_t b = 0; b < q.size(0); ++b)
     for (std::int64_t h = 0; h < a; ++h)
@@ -258,7 +286,9 @@ void HostBackend::attention_backward(const Tensor& dq, const Tensor& dk, const T
         const std::int64_t row = (b * a + h) * s + i;
         const float log_sum = sums[(b * a + h) * lse.size(2) + i];
         float along = 0;
-        for (std::int64_t c = 0; c < dv_width; ++c) along += gradient[static_cast<std::size_t>(row * dv_width + c)] * result[static_cast<std::size_t>(row * dv_width + c)];
+        for (std::int64_t c = 0; c < dv_width; ++c)
+          along += gradient[static_cast<std::size_t>(row * dv_width + c)] *
+                   result[static_cast<std::size_t>(row * dv_width + c)];
         for (std::int64_t j = 0; j < t; ++j) {
           const float p = std::exp(x[static_cast<std::size_t>(j)] - log_sum);
           const bool kept = rows.kept(b, h, i, j);

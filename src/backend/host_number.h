@@ -48,7 +48,13 @@ inline void store(std::byte* base, DType t, std::int64_t i, float x) {
 /// A tensor seen at a (larger) shape; `i` counts its elements in row-major order of that shape.
 class Look {
  public:
-  Look(const Tensor& t, const Dims& shape) : base_(t->storage->data), type_(t.dtype()), offset_(t->offset), strides_(expanded_strides(t.shape(), t.strides(), shape)), shape_(shape), plain_(is_contiguous(shape, strides_)) {}
+  Look(const Tensor& t, const Dims& shape)
+      : base_(t->storage->data),
+        type_(t.dtype()),
+        offset_(t->offset),
+        strides_(expanded_strides(t.shape(), t.strides(), shape)),
+        shape_(shape),
+        plain_(is_contiguous(shape, strides_)) {}
   float operator[](std::int64_t i) const { return load(base_, type_, place(i)); }
   void set(std::int64_t i, float x) const { store(base_, type_, place(i), x); }
 

@@ -17,13 +17,28 @@ struct Unit {
 };
 constexpr std::uint64_t k1000 = 1000;
 constexpr std::array<Unit, 11> kByteUnits{{
-    {"", 1}, {"B", 1},
-    {"KB", k1000}, {"MB", k1000 * k1000}, {"GB", k1000 * k1000 * k1000}, {"TB", k1000 * k1000 * k1000 * k1000},
-    {"KiB", kKiB}, {"MiB", kMiB}, {"GiB", kGiB}, {"TiB", 1024 * kGiB}, {"PiB", 1024 * 1024 * kGiB},
+    {"", 1},
+    {"B", 1},
+    {"KB", k1000},
+    {"MB", k1000* k1000},
+    {"GB", k1000* k1000* k1000},
+    {"TB", k1000* k1000* k1000* k1000},
+    {"KiB", kKiB},
+    {"MiB", kMiB},
+    {"GiB", kGiB},
+    {"TiB", 1024 * kGiB},
+    {"PiB", 1024 * 1024 * kGiB},
 }};
 constexpr std::array<Unit, 9> kCountUnits{{
-    {"", 1}, {"K", k1000}, {"M", k1000 * k1000}, {"B", k1000 * k1000 * k1000}, {"T", k1000 * k1000 * k1000 * k1000},
-    {"Ki", kKiB}, {"Mi", kMiB}, {"Gi", kGiB}, {"Ti", 1024 * kGiB},
+    {"", 1},
+    {"K", k1000},
+    {"M", k1000* k1000},
+    {"B", k1000* k1000* k1000},
+    {"T", k1000* k1000* k1000* k1000},
+    {"Ki", kKiB},
+    {"Mi", kMiB},
+    {"Gi", kGiB},
+    {"Ti", 1024 * kGiB},
 }};
 
 std::string_view trimmed(std::string_view s) {
@@ -97,7 +112,8 @@ std::int64_t checked_multiply(std::int64_t a, std::int64_t b) {
 Bytes parse_bytes(std::string_view text) {
   std::uint64_t n = 0;
   if (parse_with_unit(text, kByteUnits, n)) return Bytes(n);
-  throw UserError(fmt::format("'{}' is not a size in bytes", text), {}, "write a number and a unit: 24GiB (2^30) or 24GB (10^9)", Exit::usage);
+  throw UserError(fmt::format("'{}' is not a size in bytes", text), {},
+                  "write a number and a unit: 24GiB (2^30) or 24GB (10^9)", Exit::usage);
 }
 
 std::string format_bytes(Bytes b) {
@@ -108,7 +124,9 @@ std::string format_bytes(Bytes b) {
   while (i + 1 < names.size() && v >= (i == 0 ? 1024.0 : 1023.995)) v /= 1024, ++i;
   return i == 0 ? fmt::format("{} B", b.count()) : fmt::format("{:.2f} {}", v, names[i]);
 }
-std::string format_gib(Bytes b) { return fmt::format("{:.2f} GiB", static_cast<double>(b.count()) / static_cast<double>(kGiB)); }
+std::string format_gib(Bytes b) {
+  return fmt::format("{:.2f} GiB", static_cast<double>(b.count()) / static_cast<double>(kGiB));
+}
 
 std::int64_t parse_count(std::string_view text, std::string_view what) {
   const std::string_view t = trimmed(text);
@@ -120,13 +138,16 @@ std::int64_t parse_count(std::string_view text, std::string_view what) {
                       fmt::format("write {}K for {} or {}Ki for {}", digits, thousand, digits, binary), Exit::usage);
   }
   std::uint64_t n = 0;
-  if (parse_with_unit(t, kCountUnits, n) && n <= static_cast<std::uint64_t>(INT64_MAX)) return static_cast<std::int64_t>(n);
-  throw UserError(fmt::format("{} '{}' is not a count", what, t), {}, "write a whole number, or one with K, M, B, Ki, Mi: 4096, 8Ki, 124M, 7B", Exit::usage);
+  if (parse_with_unit(t, kCountUnits, n) && n <= static_cast<std::uint64_t>(INT64_MAX))
+    return static_cast<std::int64_t>(n);
+  throw UserError(fmt::format("{} '{}' is not a count", what, t), {},
+                  "write a whole number, or one with K, M, B, Ki, Mi: 4096, 8Ki, 124M, 7B", Exit::usage);
 }
 
 std::string format_count(std::int64_t n) {
   std::string digits = std::to_string(n < 0 ? -n : n);
-  for (std::ptrdiff_t i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > 0; i -= 3) digits.insert(static_cast<std::size_t>(i), ",");
+  for (std::ptrdiff_t i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > 0; i -= 3)
+    digits.insert(static_cast<std::size_t>(i), ",");
   return n < 0 ? "-" + digits : digits;
 }
 

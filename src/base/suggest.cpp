@@ -14,7 +14,8 @@ int edit_distance(std::string_view a, std::string_view b) {
     for (std::size_t j = 1; j <= b.size(); ++j) {
       const int same = at(a, i - 1) == at(b, j - 1) ? 0 : 1;
       row[j] = std::min({up[j] + 1, row[j - 1] + 1, up[j - 1] + same});
-      if (i > 1 && j > 1 && at(a, i - 1) == at(b, j - 2) && at(a, i - 2) == at(b, j - 1)) row[j] = std::min(row[j], two_up[j - 2] + 1);
+      if (i > 1 && j > 1 && at(a, i - 1) == at(b, j - 2) && at(a, i - 2) == at(b, j - 1))
+        row[j] = std::min(row[j], two_up[j - 2] + 1);
     }
     two_up = up;
     std::swap(up, row);
@@ -33,7 +34,8 @@ std::string closest(std::string_view word, const std::vector<std::string>& candi
   return found;
 }
 
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates, std::string_view otherwise) {
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
+                         std::string_view otherwise) {
   const std::string near = closest(word, candidates);
   return near.empty() ? std::string(otherwise) : "did you mean '" + near + "'?";
 }

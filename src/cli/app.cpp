@@ -38,9 +38,12 @@ struct Global {
 
 void add_flag(CLI::App& app, const Flag& f) {
   CLI::Option* option = nullptr;
-  if (auto* const* text = std::get_if<std::string*>(&f.target)) option = app.add_option(f.names, **text, f.help);
-  else if (auto* const* list = std::get_if<std::vector<std::string>*>(&f.target)) option = app.add_option(f.names, **list, f.help);
-  else option = app.add_flag(f.names, *std::get<bool*>(f.target), f.help);
+  if (auto* const* text = std::get_if<std::string*>(&f.target))
+    option = app.add_option(f.names, **text, f.help);
+  else if (auto* const* list = std::get_if<std::vector<std::string>*>(&f.target))
+    option = app.add_option(f.names, **list, f.help);
+  else
+    option = app.add_flag(f.names, *std::get<bool*>(f.target), f.help);
   if (!f.value.empty()) option->option_text(f.value);
   option->group(f.group);
 }
@@ -48,7 +51,9 @@ void add_flag(CLI::App& app, const Flag& f) {
 void add_global(CLI::App& app, Global& g) {
   app.add_flag("--json", g.json, "one JSON document on standard output, errors too")->group("Output");
   app.add_option("--color", g.colour, "auto, always, never")->option_text("WHEN")->group("Output");
-  app.add_option("--data-dir", g.data_dir, "use this folder instead of the data compiled in")->option_text("DIR")->group("Output");
+  app.add_option("--data-dir", g.data_dir, "use this folder instead of the data compiled in")
+      ->option_text("DIR")
+      ->group("Output");
 }
 
 /// An unknown flag or subcommand, reported with a suggestion before the parser complains about what is missing.
@@ -62,7 +67,8 @@ void check_words(const CLI::App& app, int argc, char** argv) {
   }
   if (!chosen) {
     if (argv[1][0] != '-')
-      throw UserError(fmt::format("'{}' is not a command", argv[1]), "vramplan", did_you_mean(argv[1], names, fmt::format("commands: {}", fmt::join(names, ", "))), Exit::usage);
+      throw UserError(fmt::format("'{}' is not a command", argv[1]), "vramplan",
+                      did_you_mean(argv[1], names, fmt::format("commands: {}", fmt::join(names, ", "))), Exit::usage);
     return;
   }
   std::vector<std::string> flags;
@@ -75,7 +81,8 @@ void check_words(const CLI::App& app, int argc, char** argv) {
     if (word.size() < 2 || word[0] != '-' || std::isdigit(static_cast<unsigned char>(word[1]))) continue;
     if (word[1] != '-' && word.size() > 2) continue;  // -b4
     if (std::find(flags.begin(), flags.end(), word) == flags.end())
-      throw UserError(fmt::format("'{}' is not a flag of {}", word, argv[1]), word, did_you_mean(word, flags, fmt::format("see 'vramplan {} --help'", argv[1])), Exit::usage);
+      throw UserError(fmt::format("'{}' is not a flag of {}", word, argv[1]), word,
+                      did_you_mean(word, flags, fmt::format("see 'vramplan {} --help'", argv[1])), Exit::usage);
   }
 }
 
@@ -116,7 +123,10 @@ int dispatch(int argc, char** argv) {
   std::string version = std::string("vramplan ") + version_text();
   app.set_version_flag("--version", version);
   app.require_subcommand(0, 1);
-  app.footer(fmt::format("Examples:\n  vramplan estimate --model llama-3.1-8b --gpu a100-80gb --micro-batch 1 --seq 8192 --segments 32\n  vramplan explain --model gpt2 --micro-batch 8 --seq 1024\n\n{}", kFooter));
+  app.footer(
+      fmt::format("Examples:\n  vramplan estimate --model llama-3.1-8b --gpu a100-80gb --micro-batch 1 --seq 8192 "
+                  "--segments 32\n  vramplan explain --model gpt2 --micro-batch 8 --seq 1024\n\n{}",
+                  kFooter));
   auto commands = all_commands();
   for (auto& c : commands) {
     CLI::App* sub = app.add_subcommand(c->name(), c->summary());
@@ -142,7 +152,8 @@ int dispatch(int argc, char** argv) {
     return 0;
   }
   if (global.colour != "auto" && global.colour != "always" && global.colour != "never")
-    throw UserError(fmt::format("'{}' is not a colour setting", global.colour), "--color", "known: auto, always, never", Exit::usage);
+    throw UserError(fmt::format("'{}' is not a colour setting", global.colour), "--color", "known: auto, always, never",
+                    Exit::usage);
   const Context context{global.data_dir, global.json, use_colour(global.colour), use_utf8()};
   for (auto& c : commands)
     if (c->name() == app.get_subcommands()[0]->get_name()) return static_cast<int>(c->run(context));
@@ -161,7 +172,9 @@ int run_app(int argc, char** argv) {
   } catch (const Overflow& e) {
     return report(UserError(e.what(), "", "these sizes are beyond any hardware: check the numbers"), json);
   } catch (const std::exception& e) {
-    return report(UserError(fmt::format("internal error: {}", e.what()), "", "please report this with the command line", Exit::internal), json);
+    return report(UserError(fmt::format("internal error: {}", e.what()), "", "please report this with the command line",
+                            Exit::internal),
+                  json);
   }
 }
 

@@ -1,5 +1,5 @@
-// A subcommand as a table of flags and a function. Only app.cpp knows the option parser; every value arrives as text and
-// is parsed by the project's own strict readers.
+// A subcommand as a table of flags and a function. Only app.cpp knows the option parser; every value arrives as text
+// and is parsed by the project's own strict readers.
 #pragma once
 #include <memory>
 #include <string>

@@ -11,8 +11,12 @@ namespace {
 class ExplainCommand final : public Command {
  public:
   std::string name() const override { return "explain"; }
-  std::string summary() const override { return "the textbook formulas with your numbers, next to what the program found"; }
-  std::string examples() const override { return "  vramplan explain --layers 100 --hidden 1024 --heads 16 --micro-batch 8 --seq 512 --segments 10\n"; }
+  std::string summary() const override {
+    return "the textbook formulas with your numbers, next to what the program found";
+  }
+  std::string examples() const override {
+    return "  vramplan explain --layers 100 --hidden 1024 --heads 16 --micro-batch 8 --seq 512 --segments 10\n";
+  }
   std::vector<Flag> flags() override { return job_.flags(); }
   Exit run(const Context& context) override {
     const Explanation e = explain(job_.job(context));

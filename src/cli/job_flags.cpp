@@ -13,7 +13,9 @@
 namespace vramplan {
 namespace {
 
-std::int64_t count_or(const std::string& text, const char* flag, std::int64_t otherwise) { return text.empty() ? otherwise : parse_count(text, flag); }
+std::int64_t count_or(const std::string& text, const char* flag, std::int64_t otherwise) {
+  return text.empty() ? otherwise : parse_count(text, flag);
+}
 
 double number(const std::string& text, const char* flag) {
   std::size_t used = 0;
@@ -23,7 +25,8 @@ double number(const std::string& text, const char* flag) {
   } catch (const std::exception&) {
     used = 0;
   }
-  if (used == 0 || used != text.size() || !std::isfinite(v)) throw UserError(fmt::format("'{}' is not a number", text), flag, "write it as 0.1", Exit::usage);
+  if (used == 0 || used != text.size() || !std::isfinite(v))
+    throw UserError(fmt::format("'{}' is not a number", text), flag, "write it as 0.1", Exit::usage);
   return v;
 }
 
@@ -32,7 +35,8 @@ T word(const Word<T> (&words)[N], const std::string& text, const char* flag, T o
   if (text.empty()) return otherwise;
   if (auto v = value_of(words, text)) return *v;
   const std::vector<std::string> known = all_words(words);
-  throw UserError(fmt::format("'{}' is not known here", text), flag, did_you_mean(text, known, fmt::format("known: {}", fmt::join(known, ", "))), Exit::usage);
+  throw UserError(fmt::format("'{}' is not known here", text), flag,
+                  did_you_mean(text, known, fmt::format("known: {}", fmt::join(known, ", "))), Exit::usage);
 }
 
 }  // namespace
@@ -57,7 +61,8 @@ std::vector<Flag> JobFlags::flags() {
       {"-b,--micro-batch", "B", "sequences a card takes at a time (default: 1)", &micro_batch_, r},
       {"-s,--seq", "S", "tokens per sequence; 8Ki is 8192, 8K is 8000", &seq_, r},
       {"--accumulate", "N", "micro-batches per step (default: 1)", &accumulate_, r},
-      {"--precision", "KIND", "fp32, bf16, fp16, amp-bf16, amp-fp16, mixed-bf16, mixed-fp16 (default: bf16)", &precision_, r},
+      {"--precision", "KIND", "fp32, bf16, fp16, amp-bf16, amp-fp16, mixed-bf16, mixed-fp16 (default: bf16)",
+       &precision_, r},
       {"--optimizer", "KIND", "adamw, adam, sgd (default: adamw)", &optimizer_, r},
       {"--optimizer-form", "FORM", "foreach, for-loop, fused (default: foreach, as in PyTorch)", &form_, r},
       {"--momentum", "M", "of sgd (default: 0)", &momentum_, r},
@@ -67,7 +72,8 @@ std::vector<Flag> JobFlags::flags() {
       {"--segments", "N", "checkpoint N runs of consecutive layers", &segments_, r},
       {"--checkpoint", "HOW", "none, per-layer, sequential:N", &checkpoint_, r},
       {"--reentrant", "", "the reentrant variant of torch.utils.checkpoint", &reentrant_, r},
-      {"--keeps-output", "", "the loop holds the model's output, and so the logits, until the next one", &keeps_output_, r},
+      {"--keeps-output", "", "the loop holds the model's output, and so the logits, until the next one", &keeps_output_,
+       r},
       {"--gpu", "NAME", "a card; 'vramplan gpus' lists them", &gpu_, c},
       {"--gpu-memory", "SIZE", "a card by its memory: 24GiB", &gpu_memory_, c},
       {"--reserve", "SIZE", "keep this much of the card free", &reserve_, c},
@@ -76,7 +82,10 @@ std::vector<Flag> JobFlags::flags() {
 
 ModelConfig JobFlags::free_model(std::vector<std::string>& assumed) const {
   for (const auto& [text, flag] : {std::pair{&layers_, "--layers"}, {&hidden_, "--hidden"}, {&heads_, "--heads"}})
-    if (text->empty()) throw UserError(fmt::format("{} is missing", flag), flag, "a model by its sizes needs --layers, --hidden and --heads; or name one with --model", Exit::usage);
+    if (text->empty())
+      throw UserError(fmt::format("{} is missing", flag), flag,
+                      "a model by its sizes needs --layers, --hidden and --heads; or name one with --model",
+                      Exit::usage);
   ModelConfig c;
   c.name = "custom";
   c.architecture = Architecture::llama;  // the general block: separate projections, any norm, MLP and positions
@@ -86,7 +95,8 @@ ModelConfig JobFlags::free_model(std::vector<std::string>& assumed) const {
   c.kv_heads = count_or(kv_heads_, "--kv-heads", c.heads);
   c.head_dim = count_or(head_dim_, "--head-dim", c.heads > 0 ? c.hidden / c.heads : 0);
   if (head_dim_.empty() && c.heads > 0 && c.hidden % c.heads != 0)
-    throw UserError(fmt::format("{} heads do not divide a hidden size of {}", c.heads, c.hidden), "--heads", "choose heads that divide it, or give --head-dim", Exit::usage);
+    throw UserError(fmt::format("{} heads do not divide a hidden size of {}", c.heads, c.hidden), "--heads",
+                    "choose heads that divide it, or give --head-dim", Exit::usage);
   c.ffn = count_or(ffn_, "--ffn", checked_multiply(4, c.hidden));
   c.vocab = count_or(vocab_, "--vocab", 50257);
   c.norm = word(kNorms, norm_, "--norm", NormKind::layer_norm);
@@ -95,15 +105,17 @@ ModelConfig JobFlags::free_model(std::vector<std::string>& assumed) const {
   c.tied = tied_;
   c.qkv_bias = c.out_bias = c.mlp_bias = c.norm == NormKind::layer_norm;
   if (vocab_.empty()) assumed.push_back("vocabulary 50257 (GPT-2's); the logits grow with it: --vocab");
-  if (norm_.empty() && mlp_.empty()) assumed.push_back("a GPT-style block: layer norm, GELU, biases, feed-forward width " + std::to_string(c.ffn));
+  if (norm_.empty() && mlp_.empty())
+    assumed.push_back("a GPT-style block: layer norm, GELU, biases, feed-forward width " + std::to_string(c.ffn));
   return c;
 }
 
 void JobFlags::read_model(const Context& context, Job& job) const {
   const bool sizes = !layers_.empty() || !hidden_.empty() || !heads_.empty();
   if (int(!model_.empty()) + int(!config_.empty()) + int(sizes) != 1)
-    throw UserError(model_.empty() && config_.empty() && !sizes ? "no model was named" : "the model was named in more than one way", "--model",
-                    "give exactly one of --model NAME, --config FILE, or --layers --hidden --heads", Exit::usage);
+    throw UserError(
+        model_.empty() && config_.empty() && !sizes ? "no model was named" : "the model was named in more than one way",
+        "--model", "give exactly one of --model NAME, --config FILE, or --layers --hidden --heads", Exit::usage);
   if (sizes) {
     job.model = free_model(job.assumptions);
   } else {
@@ -111,18 +123,31 @@ void JobFlags::read_model(const Context& context, Job& job) const {
     ReadConfig read = read_model_config(text, config_.empty() ? model_ : config_);
     job.model = read.config;
     job.warnings = read.warnings;
-    for (const auto& [value, flag] : {std::pair{&kv_heads_, "--kv-heads"}, {&head_dim_, "--head-dim"}, {&ffn_, "--ffn"}, {&vocab_, "--vocab"}, {&norm_, "--norm"}, {&mlp_, "--mlp"}, {&position_, "--position"}})
-      if (!value->empty()) throw UserError(fmt::format("{} goes with --layers, --hidden and --heads", flag), flag, "a preset or a config has its own value: edit a copy of the config", Exit::usage);
-    if (tied_) throw UserError("--tied goes with --layers, --hidden and --heads", "--tied", "a preset or a config says itself whether it ties", Exit::usage);
+    for (const auto& [value, flag] : {std::pair{&kv_heads_, "--kv-heads"},
+                                      {&head_dim_, "--head-dim"},
+                                      {&ffn_, "--ffn"},
+                                      {&vocab_, "--vocab"},
+                                      {&norm_, "--norm"},
+                                      {&mlp_, "--mlp"},
+                                      {&position_, "--position"}})
+      if (!value->empty())
+        throw UserError(fmt::format("{} goes with --layers, --hidden and --heads", flag), flag,
+                        "a preset or a config has its own value: edit a copy of the config", Exit::usage);
+    if (tied_)
+      throw UserError("--tied goes with --layers, --hidden and --heads", "--tied",
+                      "a preset or a config says itself whether it ties", Exit::usage);
   }
-  if (!dropout_.empty()) job.model.embedding_dropout = job.model.attention_dropout = job.model.residual_dropout = number(dropout_, "--dropout");
+  if (!dropout_.empty())
+    job.model.embedding_dropout = job.model.attention_dropout = job.model.residual_dropout =
+        number(dropout_, "--dropout");
 }
 
 Checkpointing JobFlags::checkpoint(const ModelConfig& model) const {
   Checkpointing c;
   c.reentrant = reentrant_;
   if (!segments_.empty()) {
-    if (!checkpoint_.empty()) throw UserError("--segments and --checkpoint exclude each other", "--segments", "give one of them", Exit::usage);
+    if (!checkpoint_.empty())
+      throw UserError("--segments and --checkpoint exclude each other", "--segments", "give one of them", Exit::usage);
     c.kind = CheckpointKind::segments;
     c.n = parse_count(segments_, "--segments");
   } else if (checkpoint_ == "per-layer") {
@@ -131,17 +156,25 @@ Checkpointing JobFlags::checkpoint(const ModelConfig& model) const {
     c.kind = CheckpointKind::sequential;
     c.n = parse_count(checkpoint_.substr(11), "--checkpoint sequential:N");
   } else if (!checkpoint_.empty() && checkpoint_ != "none") {
-    throw UserError(fmt::format("'{}' is not a way to checkpoint", checkpoint_), "--checkpoint", did_you_mean(checkpoint_, {"none", "per-layer", "sequential:4"}, "known: none, per-layer, sequential:N; or --segments N"), Exit::usage);
+    throw UserError(fmt::format("'{}' is not a way to checkpoint", checkpoint_), "--checkpoint",
+                    did_you_mean(checkpoint_, {"none", "per-layer", "sequential:4"},
+                                 "known: none, per-layer, sequential:N; or --segments N"),
+                    Exit::usage);
   }
-  if (c.kind == CheckpointKind::none && reentrant_) throw UserError("--reentrant without checkpointing has no meaning", "--reentrant", "add --checkpoint per-layer or --segments N", Exit::usage);
+  if (c.kind == CheckpointKind::none && reentrant_)
+    throw UserError("--reentrant without checkpointing has no meaning", "--reentrant",
+                    "add --checkpoint per-layer or --segments N", Exit::usage);
   if (c.kind != CheckpointKind::none && c.kind != CheckpointKind::per_layer && (c.n < 1 || c.n > model.layers))
-    throw UserError(fmt::format("{} segments over {} layers", c.n, model.layers), segments_.empty() ? "--checkpoint" : "--segments", fmt::format("ask for 1 to {}", model.layers), Exit::usage);
+    throw UserError(fmt::format("{} segments over {} layers", c.n, model.layers),
+                    segments_.empty() ? "--checkpoint" : "--segments", fmt::format("ask for 1 to {}", model.layers),
+                    Exit::usage);
   return c;
 }
 
 void JobFlags::read_run(Job& job) const {
   TrainOptions& r = job.run;
-  if (seq_.empty()) throw UserError("the sequence length is missing", "--seq", "give tokens per sequence: --seq 2048", Exit::usage);
+  if (seq_.empty())
+    throw UserError("the sequence length is missing", "--seq", "give tokens per sequence: --seq 2048", Exit::usage);
   r.seq = parse_count(seq_, "--seq");
   r.micro_batch = count_or(micro_batch_, "--micro-batch", 1);
   r.accumulate = count_or(accumulate_, "--accumulate", 1);
@@ -149,7 +182,8 @@ void JobFlags::read_run(Job& job) const {
   r.optimizer.kind = word(kOptimizers, optimizer_, "--optimizer", OptimizerKind::adamw);
   r.optimizer.form = word(kForms, form_, "--optimizer-form", OptimizerForm::foreach);
   r.optimizer.momentum = momentum_.empty() ? 0 : number(momentum_, "--momentum");
-  r.optimizer.weight_decay = weight_decay_.empty() ? (r.optimizer.kind == OptimizerKind::adamw ? 0.01 : 0.0) : number(weight_decay_, "--weight-decay");
+  r.optimizer.weight_decay = weight_decay_.empty() ? (r.optimizer.kind == OptimizerKind::adamw ? 0.01 : 0.0)
+                                                   : number(weight_decay_, "--weight-decay");
   r.attention = word(kAttentions, attention_, "--attention", AttentionForm::sdpa);
   if (!clip_.empty()) r.clip = number(clip_, "--clip");
   r.keeps_output = keeps_output_;
@@ -159,17 +193,24 @@ void JobFlags::read_run(Job& job) const {
     check_model_config(job.model, "the model given by its sizes");
   }
   if (micro_batch_.empty()) job.assumptions.push_back("micro-batch 1: --micro-batch");
-  if (precision_.empty()) job.assumptions.push_back("everything in bf16, 8 bytes a parameter with Adam; amp keeps 16: --precision");
-  if (optimizer_.empty() && form_.empty()) job.assumptions.push_back("AdamW in PyTorch's foreach form, one more copy of the parameters in the step; --optimizer-form fused makes none");
+  if (precision_.empty())
+    job.assumptions.push_back("everything in bf16, 8 bytes a parameter with Adam; amp keeps 16: --precision");
+  if (optimizer_.empty() && form_.empty())
+    job.assumptions.push_back(
+        "AdamW in PyTorch's foreach form, one more copy of the parameters in the step; --optimizer-form fused makes "
+        "none");
 }
 
 void JobFlags::read_card(const Context& context, Job& job) const {
-  if (!gpu_.empty() && !gpu_memory_.empty()) throw UserError("--gpu and --gpu-memory exclude each other", "--gpu", "give one of them", Exit::usage);
+  if (!gpu_.empty() && !gpu_memory_.empty())
+    throw UserError("--gpu and --gpu-memory exclude each other", "--gpu", "give one of them", Exit::usage);
   if (!gpu_.empty()) job.card = find_card(Data(context.data_dir).gpus(), gpu_);
   if (!gpu_memory_.empty()) job.card = card_of_size(parse_bytes(gpu_memory_));
   if (!reserve_.empty()) job.reserve = parse_bytes(reserve_);
-  if (job.card && job.card->compute_capability > 0) job.run.compute_capability = job.card->compute_capability;
-  else job.assumptions.push_back("attention kernels as on sm_80 (A100)");
+  if (job.card && job.card->compute_capability > 0)
+    job.run.compute_capability = job.card->compute_capability;
+  else
+    job.assumptions.push_back("attention kernels as on sm_80 (A100)");
 }
 
 Job JobFlags::job(const Context& context) const {

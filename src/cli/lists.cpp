@@ -20,21 +20,27 @@ class GpusCommand final : public Command {
     std::vector<Card> cards;
     for (Card& c : all_cards(Data(context.data_dir).gpus()))
       if (vendor_.empty() || same(c.vendor, vendor_)) cards.push_back(std::move(c));
-    if (cards.empty()) throw UserError(fmt::format("no card of a maker called '{}'", vendor_), "--vendor", "try NVIDIA, AMD, Intel, Google, Apple", Exit::usage);
+    if (cards.empty())
+      throw UserError(fmt::format("no card of a maker called '{}'", vendor_), "--vendor",
+                      "try NVIDIA, AMD, Intel, Google, Apple", Exit::usage);
     if (context.json) {
       fmt::print("{}", cards_json(cards));
       return Exit::fits;
     }
     Table t({false, false, true, true, true});
     t.add({"id", "name", "advertised", "usable", "GB/s"});
-    for (const Card& c : cards) t.add({c.id, c.name, format_gib(c.nominal), format_gib(c.usable), c.bandwidth_gbs > 0 ? fmt::format("{:.0f}", c.bandwidth_gbs) : ""});
+    for (const Card& c : cards)
+      t.add({c.id, c.name, format_gib(c.nominal), format_gib(c.usable),
+             c.bandwidth_gbs > 0 ? fmt::format("{:.0f}", c.bandwidth_gbs) : ""});
     fmt::print("{}", t.str(""));
     return Exit::fits;
   }
 
  private:
   static bool same(const std::string& a, const std::string& b) {
-    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y)); });
+    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
+             return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
+           });
   }
   std::string vendor_;
 };
@@ -48,7 +54,8 @@ class ModelsCommand final : public Command {
   Exit run(const Context& context) override {
     const Data data(context.data_dir);
     std::vector<ModelLine> lines;
-    for (const std::string& name : data.models()) lines.push_back({name, read_model_config(data.model(name), name).config});
+    for (const std::string& name : data.models())
+      lines.push_back({name, read_model_config(data.model(name), name).config});
     if (context.json) {
       fmt::print("{}", models_json(lines));
       return Exit::fits;
@@ -56,7 +63,8 @@ class ModelsCommand final : public Command {
     Table t({false, true, true, true, true});
     t.add({"name", "parameters", "layers", "hidden", "vocabulary"});
     for (const ModelLine& m : lines)
-      t.add({m.name, format_count(parameter_count(m.config)), std::to_string(m.config.layers), std::to_string(m.config.hidden), std::to_string(m.config.vocab)});
+      t.add({m.name, format_count(parameter_count(m.config)), std::to_string(m.config.layers),
+             std::to_string(m.config.hidden), std::to_string(m.config.vocab)});
     fmt::print("{}", t.str(""));
     return Exit::fits;
   }

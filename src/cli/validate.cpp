@@ -23,10 +23,12 @@ class ValidateCommand final : public Command {
            "  vramplan validate tests/golden/*.jsonl --worst 20\n";
   }
   std::vector<Flag> flags() override {
-    return {{"files", "FILE...", "golden files, one case a line", &files_}, {"--worst", "N", "show the N worst cases and the tensors that differ", &worst_}};
+    return {{"files", "FILE...", "golden files, one case a line", &files_},
+            {"--worst", "N", "show the N worst cases and the tensors that differ", &worst_}};
   }
   Exit run(const Context& context) override {
-    if (files_.empty()) throw UserError("no file was named", "validate", "vramplan validate tests/golden/*.jsonl", Exit::usage);
+    if (files_.empty())
+      throw UserError("no file was named", "validate", "vramplan validate tests/golden/*.jsonl", Exit::usage);
     const std::int64_t worst = worst_.empty() ? 0 : parse_count(worst_, "--worst");
     std::vector<ValidatedGroup> groups;
     for (const std::string& f : files_) groups.push_back(validate_file(f));
@@ -46,11 +48,13 @@ class ValidateCommand final : public Command {
     for (std::size_t g = 0; g < groups.size(); ++g)
       for (const ValidatedCase& c : groups[g].rows)
         if (c.not_expressed.empty() && !c.exact) found.push_back({&c, &files_[g]});
-    std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return std::abs(a.c->worst) > std::abs(b.c->worst); });
+    std::stable_sort(found.begin(), found.end(),
+                     [](const Found& a, const Found& b) { return std::abs(a.c->worst) > std::abs(b.c->worst); });
     found.resize(std::min(found.size(), n));
     if (found.empty()) fmt::print("\nEvery expressed case is exact to the byte.\n");
     for (const Found& f : found) {
-      fmt::print("\n{}: {:+.4f} % at {} (ours {} B, PyTorch {} B)\n", f.c->id, 100 * f.c->worst, f.c->worst_where, f.c->found.count(), f.c->expected.count());
+      fmt::print("\n{}: {:+.4f} % at {} (ours {} B, PyTorch {} B)\n", f.c->id, 100 * f.c->worst, f.c->worst_where,
+                 f.c->found.count(), f.c->expected.count());
       std::istringstream lines(read_file(*f.file));
       for (std::string line; std::getline(lines, line);) {
         if (line.find("\"" + f.c->id + "\"") == std::string::npos) continue;

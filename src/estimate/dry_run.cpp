@@ -20,7 +20,8 @@ DryRun::DryRun(const ModelConfig& model, const TrainOptions& options) : trainer_
   steps_[0] = trainer_.step();
   const double before = backend_.flops();
   steps_[1] = trainer_.step();
-  second_flops_ = (backend_.flops() - before) * static_cast<double>(options.accumulate) / static_cast<double>(steps_[1].micro.size());
+  second_flops_ = (backend_.flops() - before) * static_cast<double>(options.accumulate) /
+                  static_cast<double>(steps_[1].micro.size());
   peak_ = ledger().peak(steps_[1].micro[0].forward, steps_[1].end);
 }
 
@@ -32,8 +33,10 @@ std::vector<PhasePeak> DryRun::phases() const {
   const auto& events = ledger().events();
   for (Ledger::Instant i = 0; i < steps_[1].end; ++i) {
     const Event& e = events[i];
-    if (e.kind == Event::Kind::allocate) live += ledger().record(e.record).bytes;
-    else if (e.kind == Event::Kind::release) live -= ledger().record(e.record).bytes;
+    if (e.kind == Event::Kind::allocate)
+      live += ledger().record(e.record).bytes;
+    else if (e.kind == Event::Kind::release)
+      live -= ledger().record(e.record).bytes;
     const bool counts = e.phase == Phase::init || i >= steps_[1].micro[0].forward;
     if (counts) highest[static_cast<std::size_t>(e.phase)] = std::max(highest[static_cast<std::size_t>(e.phase)], live);
   }
@@ -46,10 +49,14 @@ std::vector<PhasePeak> DryRun::phases() const {
 Bytes DryRun::states() const {
   Bytes sum;
   for (const Ledger::Alive& a : ledger().alive(steps_[0].end))
-    if (a.category == Category::parameter || a.category == Category::optimizer_state || a.category == Category::master_weight) sum += ledger().record(a.record).bytes;
+    if (a.category == Category::parameter || a.category == Category::optimizer_state ||
+        a.category == Category::master_weight)
+      sum += ledger().record(a.record).bytes;
   return sum;
 }
 
-Bytes DryRun::held() const { return ledger().live(steps_[0].micro[0].backward).requested - ledger().live(trainer_.ready()).requested; }
+Bytes DryRun::held() const {
+  return ledger().live(steps_[0].micro[0].backward).requested - ledger().live(trainer_.ready()).requested;
+}
 
 }  // namespace vramplan

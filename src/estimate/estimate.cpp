@@ -23,21 +23,28 @@ void check(const Job& job) {
   auto need = [](bool ok, std::string what, const char* where, std::string hint) {
     if (!ok) throw UserError(std::move(what), where, std::move(hint), Exit::usage);
   };
-  need(r.micro_batch >= 1 && r.micro_batch <= 1 << 24, "the micro-batch must be at least 1", "--micro-batch", "give the sequences one card takes at a time");
+  need(r.micro_batch >= 1 && r.micro_batch <= 1 << 24, "the micro-batch must be at least 1", "--micro-batch",
+       "give the sequences one card takes at a time");
   need(r.seq >= 1, "the sequence length must be at least 1", "--seq", "give tokens per sequence: --seq 2048");
-  need(r.accumulate >= 1 && r.accumulate <= 100000, "micro-batches per step must be 1 to 100,000", "--accumulate", "1 means no accumulation");
+  need(r.accumulate >= 1 && r.accumulate <= 100000, "micro-batches per step must be 1 to 100,000", "--accumulate",
+       "1 means no accumulation");
   need(job.model.position != PositionKind::learned || r.seq <= job.model.positions,
-       fmt::format("a sequence of {} is longer than the {} learned positions of the model", r.seq, job.model.positions), "--seq", fmt::format("at most --seq {}", job.model.positions));
+       fmt::format("a sequence of {} is longer than the {} learned positions of the model", r.seq, job.model.positions),
+       "--seq", fmt::format("at most --seq {}", job.model.positions));
   cut_layers(r.checkpoint, job.model.layers);
 }
 
 std::string tensor_name(const Record& r) {
   const std::string_view module = r.place.module;
-  return module.empty() || module == "weights" || r.op == std::string_view("parameter") ? std::string(r.op) : fmt::format("{} {}", module, r.op);
+  return module.empty() || module == "weights" || r.op == std::string_view("parameter")
+             ? std::string(r.op)
+             : fmt::format("{} {}", module, r.op);
 }
 
 /// Same origin, type and shape; names are literals, so their addresses tell them apart within a run.
-bool same_kind(const Record& a, const Record& b) { return a.op == b.op && a.place.module == b.place.module && a.dtype == b.dtype && a.shape == b.shape; }
+bool same_kind(const Record& a, const Record& b) {
+  return a.op == b.op && a.place.module == b.place.module && a.dtype == b.dtype && a.shape == b.shape;
+}
 
 std::size_t hash_of(const Record& r, Category c) {
   std::size_t h = static_cast<std::size_t>(c) * 31 + static_cast<std::size_t>(r.dtype);
@@ -78,9 +85,13 @@ std::vector<PeakTensor> kinds_alive(const Ledger& ledger, const std::vector<Ledg
   std::vector<PeakTensor> out;
   for (const Kind& k : group(ledger, alive)) {
     const Record& r = *k.example;
-    PeakTensor t{tensor_name(r), k.category, std::string(name_of(r.dtype)), to_string(r.shape), k.first_layer, k.last_layer, k.count, k.bytes};
+    PeakTensor t{
+        tensor_name(r), k.category, std::string(name_of(r.dtype)), to_string(r.shape), k.first_layer, k.last_layer,
+        k.count,        k.bytes};
     // The same literal may stand at two addresses: kinds that read alike are one.
-    auto same = std::find_if(out.begin(), out.end(), [&](const PeakTensor& o) { return o.category == t.category && o.name == t.name && o.dtype == t.dtype && o.shape == t.shape; });
+    auto same = std::find_if(out.begin(), out.end(), [&](const PeakTensor& o) {
+      return o.category == t.category && o.name == t.name && o.dtype == t.dtype && o.shape == t.shape;
+    });
     if (same == out.end()) {
       out.push_back(std::move(t));
       continue;
@@ -95,7 +106,8 @@ std::vector<PeakTensor> kinds_alive(const Ledger& ledger, const std::vector<Ledg
 }
 
 /// Categories of the peak, each with its kinds of tensors, then the rows that no tensor accounts for.
-ByteRow make_tree(const std::vector<PeakTensor>& kinds, const Ledger::Peak& peak, Bytes requested, const Overhead& o, const Counters& c) {
+ByteRow make_tree(const std::vector<PeakTensor>& kinds, const Ledger::Peak& peak, Bytes requested, const Overhead& o,
+                  const Counters& c) {
   std::map<Category, ByteRow> categories;
   for (const PeakTensor& k : kinds) {
     ByteRow& row = categories.try_emplace(k.category, ByteRow{std::string(name_of(k.category)), {}, {}}).first->second;
@@ -111,12 +123,15 @@ ByteRow make_tree(const std::vector<PeakTensor>& kinds, const Ledger::Peak& peak
   return root;
 }
 
-Bytes device_used(const Ledger::Peak& peak, const Overhead& o) { return peak.tally.rounded + o.workspace + o.slack + o.context; }
+Bytes device_used(const Ledger::Peak& peak, const Overhead& o) {
+  return peak.tally.rounded + o.workspace + o.slack + o.context;
+}
 
 void judge(Estimate& e) {
   if (!e.job.card) return;
   e.counters.capacity = e.job.card->usable > e.job.reserve ? e.job.card->usable - e.job.reserve : Bytes();
-  e.margin = static_cast<std::int64_t>(e.counters.capacity.count()) - static_cast<std::int64_t>(e.counters.device_used.count());
+  e.margin = static_cast<std::int64_t>(e.counters.capacity.count()) -
+             static_cast<std::int64_t>(e.counters.device_used.count());
   const auto doubt = static_cast<std::int64_t>(e.uncertainty.count());
   e.verdict = e.margin < 0 ? Verdict::does_not_fit : e.margin < doubt ? Verdict::tight : Verdict::fits;
 }
@@ -128,9 +143,17 @@ struct Variant {
 
 /// Changes in the order people would rather make them; each is run, not guessed.
 constexpr Variant kVariants[]{
-    {"--attention sdpa", [](TrainOptions& r) { return r.attention == AttentionForm::eager && (r.attention = AttentionForm::sdpa, true); }},
-    {"--optimizer-form fused", [](TrainOptions& r) { return r.optimizer.form != OptimizerForm::fused && (r.optimizer.form = OptimizerForm::fused, true); }},
-    {"--checkpoint per-layer", [](TrainOptions& r) { return r.checkpoint.kind != CheckpointKind::per_layer && (r.checkpoint = {CheckpointKind::per_layer, 0, false}, true); }},
+    {"--attention sdpa",
+     [](TrainOptions& r) { return r.attention == AttentionForm::eager && (r.attention = AttentionForm::sdpa, true); }},
+    {"--optimizer-form fused",
+     [](TrainOptions& r) {
+       return r.optimizer.form != OptimizerForm::fused && (r.optimizer.form = OptimizerForm::fused, true);
+     }},
+    {"--checkpoint per-layer",
+     [](TrainOptions& r) {
+       return r.checkpoint.kind != CheckpointKind::per_layer &&
+              (r.checkpoint = {CheckpointKind::per_layer, 0, false}, true);
+     }},
     {"--checkpoint per-layer --optimizer-form fused",
      [](TrainOptions& r) {
        if (r.checkpoint.kind == CheckpointKind::per_layer || r.optimizer.form == OptimizerForm::fused) return false;
@@ -138,8 +161,12 @@ constexpr Variant kVariants[]{
        r.optimizer.form = OptimizerForm::fused;
        return true;
      }},
-    {"half the micro-batch, twice the accumulation", [](TrainOptions& r) { return r.micro_batch > 1 && (r.micro_batch /= 2, r.accumulate *= 2, true); }},
-    {"--precision bf16", [](TrainOptions& r) { return parameter_type(r.precision) == DType::fp32 && (r.precision = Precision::bf16, true); }},
+    {"half the micro-batch, twice the accumulation",
+     [](TrainOptions& r) { return r.micro_batch > 1 && (r.micro_batch /= 2, r.accumulate *= 2, true); }},
+    {"--precision bf16",
+     [](TrainOptions& r) {
+       return parameter_type(r.precision) == DType::fp32 && (r.precision = Precision::bf16, true);
+     }},
     {"half the sequence length", [](TrainOptions& r) { return r.seq > 1 && (r.seq /= 2, true); }},
 };
 
@@ -160,12 +187,19 @@ void advise(Estimate& e, const Overhead& o) {
 void describe(Estimate& e, const Overhead& o) {
   e.assumptions = e.job.assumptions;
   e.warnings = e.job.warnings;
-  e.assumptions.push_back(fmt::format("context {}, not measured on this card (0.25 to 0.9 GiB seen)", format_gib(o.context)));
-  e.assumptions.push_back(fmt::format("one cuBLAS workspace of {} at the peak; it is there only while a matrix product runs", format_bytes(o.workspace)));
-  e.assumptions.push_back("allocator slack as with expandable segments; ordinary segments fragment more (in the uncertainty)");
-  e.assumptions.push_back("kernels and lifetimes of PyTorch 2.15 and transformers 5.24; step 2 is reported, when optimizer states exist");
-  if (e.job.run.checkpoint.kind != CheckpointKind::none && e.job.model.layers == 1) e.warnings.push_back("with one layer, checkpointing saves nothing: the whole model is recomputed at once");
-  if (e.job.card && e.job.card->compute_capability > 0 && e.job.card->compute_capability < 80 && parameter_type(e.job.run.precision) == DType::bf16)
+  e.assumptions.push_back(
+      fmt::format("context {}, not measured on this card (0.25 to 0.9 GiB seen)", format_gib(o.context)));
+  e.assumptions.push_back(
+      fmt::format("one cuBLAS workspace of {} at the peak; it is there only while a matrix product runs",
+                  format_bytes(o.workspace)));
+  e.assumptions.push_back(
+      "allocator slack as with expandable segments; ordinary segments fragment more (in the uncertainty)");
+  e.assumptions.push_back(
+      "kernels and lifetimes of PyTorch 2.15 and transformers 5.24; step 2 is reported, when optimizer states exist");
+  if (e.job.run.checkpoint.kind != CheckpointKind::none && e.job.model.layers == 1)
+    e.warnings.push_back("with one layer, checkpointing saves nothing: the whole model is recomputed at once");
+  if (e.job.card && e.job.card->compute_capability > 0 && e.job.card->compute_capability < 80 &&
+      parameter_type(e.job.run.precision) == DType::bf16)
     e.warnings.push_back(fmt::format("{} has no bf16 arithmetic; use fp16 or fp32", e.job.card->name));
 }
 
@@ -225,10 +259,12 @@ void check_row(const ByteRow& row, std::vector<std::string>& out) {
   std::set<std::string> names;
   for (const ByteRow& c : row.children) {
     sum += c.bytes;
-    if (!names.insert(c.name).second) out.push_back(fmt::format("two children of '{}' are called '{}'", row.name, c.name));
+    if (!names.insert(c.name).second)
+      out.push_back(fmt::format("two children of '{}' are called '{}'", row.name, c.name));
     check_row(c, out);
   }
-  if (sum != row.bytes) out.push_back(fmt::format("the children of '{}' sum to {} B, not {} B", row.name, sum.count(), row.bytes.count()));
+  if (sum != row.bytes)
+    out.push_back(fmt::format("the children of '{}' sum to {} B, not {} B", row.name, sum.count(), row.bytes.count()));
 }
 
 }  // namespace
@@ -239,9 +275,11 @@ std::vector<std::string> broken_invariants(const Estimate& e) {
   if (e.tree.bytes != e.counters.device_used) out.push_back("the tree does not sum to the device bytes");
   Bytes highest;
   for (const PhasePeak& p : e.phases) highest = std::max(highest, p.peak);
-  if (highest != e.peak) out.push_back(fmt::format("the highest phase has {} B, the peak {} B", highest.count(), e.peak.count()));
+  if (highest != e.peak)
+    out.push_back(fmt::format("the highest phase has {} B, the peak {} B", highest.count(), e.peak.count()));
   if (e.held > e.peak) out.push_back("more is held than the peak");
-  if (e.counters.allocated > e.counters.reserved || e.counters.reserved > e.counters.device_used) out.push_back("the counters are not in order");
+  if (e.counters.allocated > e.counters.reserved || e.counters.reserved > e.counters.device_used)
+    out.push_back("the counters are not in order");
   return out;
 }
 

@@ -8,9 +8,11 @@ Overhead default_overhead(const std::optional<Card>& card) {
 }
 
 std::vector<UncertaintyPart> uncertainty_parts(Bytes allocated) {
-  // Reserved stood 1.1 to 19 % above allocated in 19 full-size steps of PyTorch's own allocator without memory pressure,
-  // 4.5 % in the median. Under pressure it returns cached blocks before it fails, so the median is the bound taken.
-  return {{"context: up to 0.9 GiB seen", Bytes(kGiB * 3 / 10)}, {"fragmentation of ordinary segments: 4.5 % in the median", Bytes(allocated.count() / 1000 * 45)}};
+  // Reserved stood 1.1 to 19 % above allocated in 19 full-size steps of PyTorch's own allocator without memory
+  // pressure, 4.5 % in the median. Under pressure it returns cached blocks before it fails, so the median is the bound
+  // taken.
+  return {{"context: up to 0.9 GiB seen", Bytes(kGiB * 3 / 10)},
+          {"fragmentation of ordinary segments: 4.5 % in the median", Bytes(allocated.count() / 1000 * 45)}};
 }
 
 }  // namespace vramplan

@@ -7,7 +7,8 @@ namespace vramplan {
 
 struct Overhead {
   Bytes context;    ///< CUDA context, modules and loaded kernels
-  Bytes workspace;  ///< cuBLAS, taken from the allocator by each matrix product and given back: counted at every peak, an upper bound
+  Bytes workspace;  ///< cuBLAS, taken from the allocator by each matrix product and given back: counted at every peak,
+                    ///< an upper bound
   Bytes slack;      ///< segments of the caching allocator that no tensor fills
 };
 

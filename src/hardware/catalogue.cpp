@@ -18,7 +18,8 @@ using nlohmann::json;
 std::string key_of(std::string_view name) {
   std::string k;
   for (char c : name)
-    if (std::isalnum(static_cast<unsigned char>(c))) k += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (std::isalnum(static_cast<unsigned char>(c)))
+      k += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   for (std::string_view maker : {"nvidia", "geforce"})
     if (k.starts_with(maker)) k.erase(0, maker.size());
   return k;
@@ -54,7 +55,9 @@ json catalogue(std::string_view text) {
 
 const json* named(const json& gpus, const std::string& key) {
   for (const json& g : gpus) {
-    if (key_of(g.at("id").get_ref<const std::string&>()) == key || key_of(g.at("name").get_ref<const std::string&>()) == key) return &g;
+    if (key_of(g.at("id").get_ref<const std::string&>()) == key ||
+        key_of(g.at("name").get_ref<const std::string&>()) == key)
+      return &g;
     for (const char* list : {"aliases", "device_names"})
       if (g.contains(list))
         for (const json& a : g.at(list))
@@ -93,7 +96,8 @@ bool may_be_ambiguous(std::string_view text, const std::string& key) {
 std::string sizes(const json& gpus, const json& ids) {
   std::string out;
   for (const json& id : ids)
-    if (const json* g = named(gpus, key_of(id.get_ref<const std::string&>()))) out += (out.empty() ? "" : ", ") + g->at("id").get<std::string>();
+    if (const json* g = named(gpus, key_of(id.get_ref<const std::string&>())))
+      out += (out.empty() ? "" : ", ") + g->at("id").get<std::string>();
   return out;
 }
 
@@ -120,7 +124,9 @@ Card find_card(std::string_view text, std::string_view name) {
       const json* first = named(gpus, key_of(ids[0].get_ref<const std::string&>()));
       same_memory = same_memory && g && first && g->at("memory_bytes") == first->at("memory_bytes");
     }
-    if (!same_memory) throw UserError(fmt::format("'{}' could be several cards", name), "--gpu", "choose one of: " + sizes(gpus, ids), Exit::usage);
+    if (!same_memory)
+      throw UserError(fmt::format("'{}' could be several cards", name), "--gpu", "choose one of: " + sizes(gpus, ids),
+                      Exit::usage);
     return card_of(*named(gpus, key_of(ids[0].get_ref<const std::string&>())));
   }
   if (const json* g = named(gpus, key)) return card_of(*g);
@@ -131,7 +137,8 @@ Card find_card(std::string_view text, std::string_view name) {
       for (const json& a : g.at("aliases")) names.push_back(a.get<std::string>());
   }
   throw UserError(fmt::format("the card '{}' is not in the catalogue", name), "--gpu",
-                  did_you_mean(name, names, "list cards with 'vramplan gpus', or give its memory: --gpu-memory 24GiB"), Exit::usage);
+                  did_you_mean(name, names, "list cards with 'vramplan gpus', or give its memory: --gpu-memory 24GiB"),
+                  Exit::usage);
 }
 
 Card card_of_size(Bytes memory) {

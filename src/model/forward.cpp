@@ -15,7 +15,8 @@ namespace vramplan {
 namespace {
 
 /// GPT2Model.forward: embeddings, dropout, layers, final norm. Its locals live until it returns.
-Tensor gpt2_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch, const AttentionChoice& choice, const RunStack& run) {
+Tensor gpt2_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch, const AttentionChoice& choice,
+                 const RunStack& run) {
   const Tensor tokens = embedding(t, w.token_embedding, batch.ids);
   const Tensor positions = position_ids(t, batch.ids.size(1));
   const Tensor placed = embedding(t, w.position_embedding, positions);
@@ -35,7 +36,8 @@ Tensor gpt2_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& b
 }
 
 /// LlamaModel.forward. `inputs_embeds` keeps the embeddings alive until it returns.
-Tensor llama_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch, const AttentionChoice& choice, const RunStack& run) {
+Tensor llama_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch, const AttentionChoice& choice,
+                  const RunStack& run) {
   const Tensor tokens = embedding(t, w.token_embedding, batch.ids);
   const Tensor positions = position_ids(t, batch.ids.size(1));
   const Masks masks = make_masks(t, c, batch.ids.size(0), batch.ids.size(1), tokens.dtype(), choice);
@@ -71,9 +73,11 @@ ModelOutput textbook(Tape& t, const ModelConfig& c, const Weights& w, const Batc
 
 }  // namespace
 
-ModelOutput forward(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch, const AttentionChoice& attention, const RunStack& run) {
+ModelOutput forward(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch,
+                    const AttentionChoice& attention, const RunStack& run) {
   if (c.architecture == Architecture::textbook) return textbook(t, c, w, batch, run);
-  const Tensor hidden = c.architecture == Architecture::gpt2 ? gpt2_body(t, c, w, batch, attention, run) : llama_body(t, c, w, batch, attention, run);
+  const Tensor hidden = c.architecture == Architecture::gpt2 ? gpt2_body(t, c, w, batch, attention, run)
+                                                             : llama_body(t, c, w, batch, attention, run);
   InPhase phase(t.memory(), Phase::loss);
   At here(t, "lm_head");
   const Tensor logits = linear(t, hidden, w.head, {});  // [b, s, V]

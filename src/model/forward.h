@@ -35,12 +35,14 @@ struct Batch {
   Tensor hidden;       ///< [b, s, h]: what the textbook stack is fed with instead
 };
 
-ModelOutput forward(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch, const AttentionChoice& attention, const RunStack& run);
+ModelOutput forward(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch,
+                    const AttentionChoice& attention, const RunStack& run);
 
 /// One layer, hidden state in and out.
-Tensor gpt2_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Tensor& mask, const AttentionChoice& choice);
-Tensor llama_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Tensor& mask, const Tensor& cos, const Tensor& sin,
-                   const AttentionChoice& choice);
+Tensor gpt2_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Tensor& mask,
+                  const AttentionChoice& choice);
+Tensor llama_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Tensor& mask,
+                   const Tensor& cos, const Tensor& sin, const AttentionChoice& choice);
 Tensor textbook_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x);
 
 /// The parts that layers share.

@@ -10,7 +10,8 @@
 namespace vramplan {
 namespace {
 
-EagerAttention attend(Tape& t, const ModelConfig& c, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, const AttentionChoice& choice) {
+EagerAttention attend(Tape& t, const ModelConfig& c, const Tensor& q, const Tensor& k, const Tensor& v,
+                      const Tensor& mask, const AttentionChoice& choice) {
   const double factor = 1 / std::sqrt(static_cast<double>(c.head_dim));
   if (choice.eager) return eager_attention_gpt2(t, q, k, v, mask, factor, c.attention_dropout);
   SdpaArgs args{factor, c.attention_dropout, !mask, false, choice.kernel, choice.compute_capability};
@@ -18,9 +19,12 @@ EagerAttention attend(Tape& t, const ModelConfig& c, const Tensor& q, const Tens
   return {contiguous(t, transpose(t, out, 1, 2)), {}};
 }
 
-EagerAttention attention(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Tensor& mask, const AttentionChoice& choice) {
+EagerAttention attention(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Tensor& mask,
+                         const AttentionChoice& choice) {
   At here(t, "attn");
-  auto heads = [&](const Tensor& part) { return transpose(t, view(t, part, {x.size(0), x.size(1), c.heads, c.head_dim}), 1, 2); };
+  auto heads = [&](const Tensor& part) {
+    return transpose(t, view(t, part, {x.size(0), x.size(1), c.heads, c.head_dim}), 1, 2);
+  };
   const auto parts = split3(t, conv1d(t, x, w.qkv.weight, w.qkv.bias));  // [b, s, 3h]
   const Tensor k = heads(parts[1]), v = heads(parts[2]), q = heads(parts[0]);
   EagerAttention a = attend(t, c, q, k, v, mask, choice);
@@ -40,10 +44,12 @@ Tensor mlp(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x
 
 }  // namespace
 
-Tensor gpt2_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Tensor& mask, const AttentionChoice& choice) {
+Tensor gpt2_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Tensor& mask,
+                  const AttentionChoice& choice) {
   Tensor residual = x;
   Tensor hidden = apply_norm(t, c, w.norm1, x);
-  const EagerAttention attended = attention(t, c, w, hidden, mask, choice);  // its probabilities live until the layer returns
+  const EagerAttention attended =
+      attention(t, c, w, hidden, mask, choice);  // its probabilities live until the layer returns
   hidden = add(t, attended.out, residual);
   residual = hidden;
   hidden = apply_norm(t, c, w.norm2, hidden);

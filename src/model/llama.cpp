@@ -11,21 +11,25 @@
 namespace vramplan {
 namespace {
 
-EagerAttention attend(Tape& t, const ModelConfig& c, const Tensor& q, const Tensor& k0, const Tensor& v0, const Tensor& mask, const AttentionChoice& choice) {
+EagerAttention attend(Tape& t, const ModelConfig& c, const Tensor& q, const Tensor& k0, const Tensor& v0,
+                      const Tensor& mask, const AttentionChoice& choice) {
   const double factor = 1 / std::sqrt(static_cast<double>(c.head_dim));
   if (choice.eager) return eager_attention_llama(t, q, k0, v0, mask, factor, c.attention_dropout);
   // sdpa_attention.py: grouped heads are passed on only without a mask and up to 256 wide.
   const std::int64_t times = c.heads / c.kv_heads;
   const bool grouped = times > 1 && !mask && c.head_dim <= 256;
   const Tensor k = grouped ? k0 : repeat_kv(t, k0, times), v = grouped ? v0 : repeat_kv(t, v0, times);
-  Tensor out = sdpa(t, q, k, v, mask, {factor, c.attention_dropout, !mask, grouped, choice.kernel, choice.compute_capability});
+  Tensor out =
+      sdpa(t, q, k, v, mask, {factor, c.attention_dropout, !mask, grouped, choice.kernel, choice.compute_capability});
   return {contiguous(t, transpose(t, out, 1, 2)), {}};
 }
 
-EagerAttention attention(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Tensor& mask, const Tensor& cos, const Tensor& sin,
-                         const AttentionChoice& choice) {
+EagerAttention attention(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Tensor& mask,
+                         const Tensor& cos, const Tensor& sin, const AttentionChoice& choice) {
   At here(t, "self_attn");
-  auto project = [&](const LinearWeights& p) { return transpose(t, view(t, linear(t, x, p.weight, p.bias), {x.size(0), x.size(1), -1, c.head_dim}), 1, 2); };
+  auto project = [&](const LinearWeights& p) {
+    return transpose(t, view(t, linear(t, x, p.weight, p.bias), {x.size(0), x.size(1), -1, c.head_dim}), 1, 2);
+  };
   Tensor q = project(w.q), k = project(w.k);
   const Tensor v = project(w.v);  // [b, k, s, d]
   if (cos) {
@@ -60,11 +64,12 @@ Tensor mlp(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x
 
 }  // namespace
 
-Tensor llama_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Tensor& mask, const Tensor& cos, const Tensor& sin,
-                   const AttentionChoice& choice) {
+Tensor llama_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Tensor& mask,
+                   const Tensor& cos, const Tensor& sin, const AttentionChoice& choice) {
   Tensor residual = x;
   Tensor hidden = apply_norm(t, c, w.norm1, x);
-  EagerAttention attended = attention(t, c, w, hidden, mask, cos, sin, choice);  // its probabilities live until the layer returns
+  EagerAttention attended =
+      attention(t, c, w, hidden, mask, cos, sin, choice);  // its probabilities live until the layer returns
   hidden = std::move(attended.out);
   hidden = add(t, residual, hidden);
   residual = hidden;

@@ -54,7 +54,8 @@ Tensor additive(Tape& t, const Tensor& allowed, std::int64_t b, std::int64_t s, 
   return mask;
 }
 
-Tensor one_mask(Tape& t, std::int64_t b, std::int64_t s, DType dtype, const AttentionChoice& choice, std::optional<std::int64_t> window) {
+Tensor one_mask(Tape& t, std::int64_t b, std::int64_t s, DType dtype, const AttentionChoice& choice,
+                std::optional<std::int64_t> window) {
   packed_sequence_test(t, b, s);
   if (!choice.eager && (!window || s < *window)) return {};
   const Tensor allowed = allowed_pairs(t, b, s, window);
@@ -65,7 +66,8 @@ Tensor one_mask(Tape& t, std::int64_t b, std::int64_t s, DType dtype, const Atte
 
 Tensor position_ids(Tape& t, std::int64_t s) { return view(t, offset_positions(t, s), {1, s}); }
 
-Masks make_masks(Tape& t, const ModelConfig& c, std::int64_t b, std::int64_t s, DType dtype, const AttentionChoice& choice) {
+Masks make_masks(Tape& t, const ModelConfig& c, std::int64_t b, std::int64_t s, DType dtype,
+                 const AttentionChoice& choice) {
   At here(t, "mask");
   // Mistral makes one mask for all layers; Qwen2 makes the full one always and a second one if any layer slides.
   Masks m;

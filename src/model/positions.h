@@ -14,7 +14,8 @@ Tensor position_ids(Tape& t, std::int64_t s);
 /// With eager attention an additive mask [b, 1, s, s] in `dtype`; with SDPA nothing for full attention and a bool mask
 /// [1, 1, s, s] (seen as [b, ...]) when a window of at most s limits it. Also makes the temporaries of the test for
 /// packed sequences, one for each kind of mask asked for.
-Masks make_masks(Tape& t, const ModelConfig& c, std::int64_t b, std::int64_t s, DType dtype, const AttentionChoice& choice);
+Masks make_masks(Tape& t, const ModelConfig& c, std::int64_t b, std::int64_t s, DType dtype,
+                 const AttentionChoice& choice);
 
 struct Rotary {
   Tensor cos, sin;  ///< [1, s, d]

@@ -14,7 +14,9 @@ namespace {
 
 Tensor attention(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x) {
   At here(t, "attention");
-  auto project = [&](const LinearWeights& p) { return transpose(t, view(t, linear(t, x, p.weight, p.bias), {x.size(0), x.size(1), c.heads, c.head_dim}), 1, 2); };
+  auto project = [&](const LinearWeights& p) {
+    return transpose(t, view(t, linear(t, x, p.weight, p.bias), {x.size(0), x.size(1), c.heads, c.head_dim}), 1, 2);
+  };
   const Tensor q = project(w.q), k = project(w.k), v = project(w.v);
   Tensor scores = matmul(t, q, transpose(t, k, -1, -2));
   scores = scale(t, scores, 1 / std::sqrt(static_cast<double>(c.head_dim)));

@@ -95,8 +95,10 @@ LayerWeights make_layer(Builder& b, const ModelConfig& c, std::int64_t i) {
 
 void make_ends(Builder& b, const ModelConfig& c, Weights& w) {
   const bool gpt2 = c.architecture == Architecture::gpt2;
-  if (c.vocab > 0) w.token_embedding = b.make(gpt2 ? "transformer.wte.weight" : "model.embed_tokens.weight", {c.vocab, c.hidden});
-  if (c.position == PositionKind::learned) w.position_embedding = b.make("transformer.wpe.weight", {c.positions, c.hidden});
+  if (c.vocab > 0)
+    w.token_embedding = b.make(gpt2 ? "transformer.wte.weight" : "model.embed_tokens.weight", {c.vocab, c.hidden});
+  if (c.position == PositionKind::learned)
+    w.position_embedding = b.make("transformer.wpe.weight", {c.positions, c.hidden});
 }
 
 void make_rotary_buffers(Tape& t, const ModelConfig& c, Weights& w) {
@@ -121,7 +123,8 @@ Weights make_weights(Tape& t, const ModelConfig& c, DType dtype) {
     At here(t, "weights", static_cast<int>(i));
     w.layers.push_back(make_layer(b, c, i));
   }
-  if (c.architecture != Architecture::textbook) w.final_norm = b.norm(c.architecture == Architecture::gpt2 ? "transformer.ln_f" : "model.norm", c);
+  if (c.architecture != Architecture::textbook)
+    w.final_norm = b.norm(c.architecture == Architecture::gpt2 ? "transformer.ln_f" : "model.norm", c);
   if (c.position == PositionKind::rotary) make_rotary_buffers(t, c, w);
   if (c.vocab > 0) w.head = c.tied ? w.token_embedding : b.make("lm_head.weight", {c.vocab, c.hidden});
   w.parameters = std::move(b.parameters);

@@ -23,18 +23,18 @@ struct LinearWeights {
 
 struct LayerWeights {
   NormWeights norm1, norm2;
-  LinearWeights qkv;               ///< fused (GPT-2)
+  LinearWeights qkv;  ///< fused (GPT-2)
   LinearWeights q, k, v, out;
-  LinearWeights gate, up, down;    ///< gate null where the MLP is not gated
+  LinearWeights gate, up, down;  ///< gate null where the MLP is not gated
 };
 
 struct Weights {
   Tensor token_embedding, position_embedding;
   std::vector<LayerWeights> layers;
   NormWeights final_norm;
-  Tensor head;  ///< the token embedding itself when tied
+  Tensor head;                                               ///< the token embedding itself when tied
   Tensor inverse_frequencies, original_inverse_frequencies;  ///< buffers of rotary embeddings, fp32
-  std::vector<Parameter> parameters;  ///< each trainable tensor once, in state-dict order
+  std::vector<Parameter> parameters;                         ///< each trainable tensor once, in state-dict order
 };
 
 /// Make all parameters in `dtype`; trainable, filled with small pseudo-random numbers on backends that compute.

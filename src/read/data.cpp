@@ -17,7 +17,8 @@ namespace vramplan {
 namespace fs = std::filesystem;
 
 Data::Data(std::string folder) : folder_(std::move(folder)) {
-  if (!folder_.empty() && !fs::is_directory(folder_)) throw UserError("the data folder does not exist", folder_, "give a folder with gpus.json and models/");
+  if (!folder_.empty() && !fs::is_directory(folder_))
+    throw UserError("the data folder does not exist", folder_, "give a folder with gpus.json and models/");
 }
 
 std::string Data::text(const std::string& path) const {
@@ -44,8 +45,11 @@ std::vector<std::string> Data::models() const {
 std::string Data::model(const std::string& name) const {
   const std::vector<std::string> known = models();
   if (std::find(known.begin(), known.end(), name) == known.end())
-    throw UserError(fmt::format("no model preset is called '{}'", name), "--model",
-                    did_you_mean(name, known, "list presets with 'vramplan models', or read a file with --config path/to/config.json"), Exit::usage);
+    throw UserError(
+        fmt::format("no model preset is called '{}'", name), "--model",
+        did_you_mean(name, known,
+                     "list presets with 'vramplan models', or read a file with --config path/to/config.json"),
+        Exit::usage);
   return text("models/" + name + "/config.json");
 }
 

@@ -17,21 +17,22 @@ struct NotExpressed {
 
 Tally tally(const JsonObject& o, std::string_view key) {
   const ordered_json& v = o.raw(key);
-  if (!v.is_array() || v.size() < 2 || !v[0].is_number_integer() || !v[1].is_number_integer()) o.fail(key, "expected [requested, rounded]");
+  if (!v.is_array() || v.size() < 2 || !v[0].is_number_integer() || !v[1].is_number_integer())
+    o.fail(key, "expected [requested, rounded]");
   return {Bytes(v[0].get<std::uint64_t>()), Bytes(v[1].get<std::uint64_t>())};
 }
 
 GoldenStep step(const JsonObject& o) {
-  return {tally(o, "peak_forward"), tally(o, "after_forward"), tally(o, "peak_backward"), tally(o, "after_backward"),
-          tally(o, "peak_optimizer"), tally(o, "after_step"), tally(o, "end"), tally(o, "peak")};
+  return {tally(o, "peak_forward"),   tally(o, "after_forward"), tally(o, "peak_backward"), tally(o, "after_backward"),
+          tally(o, "peak_optimizer"), tally(o, "after_step"),    tally(o, "end"),           tally(o, "peak")};
 }
 
 std::vector<GoldenRow> rows(const ordered_json& list) {
   std::vector<GoldenRow> out;
   for (const ordered_json& r : list) {
     if (!r.is_array() || r.size() != 7) continue;
-    out.push_back({r[0].get<std::string>(), r[1].get<std::string>(), r[2].get<std::string>(), r[3].get<std::string>(), r[4].dump(), r[5].get<std::int64_t>(),
-                   Bytes(r[6].get<std::uint64_t>())});
+    out.push_back({r[0].get<std::string>(), r[1].get<std::string>(), r[2].get<std::string>(), r[3].get<std::string>(),
+                   r[4].dump(), r[5].get<std::int64_t>(), Bytes(r[6].get<std::uint64_t>())});
   }
   return out;
 }
@@ -48,11 +49,17 @@ Precision precision(const std::string& name) {
 Optimizer optimizer(const JsonObject& o) {
   Optimizer out;
   const std::string name = o.text("name"), form = o.text_or("impl", "foreach");
-  if (name == "adamw") out.kind = OptimizerKind::adamw;
-  else if (name == "adam") out.kind = OptimizerKind::adam;
-  else if (name == "sgd") out.kind = OptimizerKind::sgd;
-  else throw NotExpressed{"optimizer " + name};
-  out.form = form == "fused" ? OptimizerForm::fused : form == "for-loop" ? OptimizerForm::for_loop : OptimizerForm::foreach;
+  if (name == "adamw")
+    out.kind = OptimizerKind::adamw;
+  else if (name == "adam")
+    out.kind = OptimizerKind::adam;
+  else if (name == "sgd")
+    out.kind = OptimizerKind::sgd;
+  else
+    throw NotExpressed{"optimizer " + name};
+  out.form = form == "fused"      ? OptimizerForm::fused
+             : form == "for-loop" ? OptimizerForm::for_loop
+                                  : OptimizerForm::foreach;
   out.momentum = o.number_or("momentum", 0);
   out.weight_decay = o.number_or("weight_decay", name == "adamw" ? 0.01 : 0.0);
   return out;
@@ -61,10 +68,14 @@ Optimizer optimizer(const JsonObject& o) {
 Checkpointing checkpoint(const JsonObject& o) {
   Checkpointing out;
   const std::string kind = o.text("kind");
-  if (kind == "layer") out.kind = CheckpointKind::per_layer;
-  else if (kind == "segments") out.kind = CheckpointKind::segments;
-  else if (kind == "sequential") out.kind = CheckpointKind::sequential;
-  else if (kind != "none") throw NotExpressed{"checkpoint kind " + kind};
+  if (kind == "layer")
+    out.kind = CheckpointKind::per_layer;
+  else if (kind == "segments")
+    out.kind = CheckpointKind::segments;
+  else if (kind == "sequential")
+    out.kind = CheckpointKind::sequential;
+  else if (kind != "none")
+    throw NotExpressed{"checkpoint kind " + kind};
   out.n = o.integer_or("n", 0);
   out.reentrant = o.boolean_or("reentrant", false);
   return out;
@@ -90,7 +101,8 @@ ModelConfig textbook(const JsonObject& m) {
 ModelConfig model(const JsonObject& m) {
   const std::string source = m.text("source");
   if (source == "textbook") return textbook(m);
-  if (source != "hf" || m.text_or("class", "") != "causal_lm") throw NotExpressed{source == "hf" ? "model class " + m.text_or("class", "?") : "models of " + source};
+  if (source != "hf" || m.text_or("class", "") != "causal_lm")
+    throw NotExpressed{source == "hf" ? "model class " + m.text_or("class", "?") : "models of " + source};
   try {
     return model_config_of(m.raw("config"), m.text_or("family", "config")).config;
   } catch (const UserError& e) {
@@ -106,7 +118,9 @@ void inputs(const JsonObject& in, GoldenCase& g) {
   t.seq = in.integer("s");
   t.precision = precision(in.text("precision"));
   const JsonObject attention = in.object("attention");
-  t.attention = attention.text("asked") == "eager" ? AttentionForm::eager : attention.text_or("kernel", "") == "math" ? AttentionForm::math : AttentionForm::sdpa;
+  t.attention = attention.text("asked") == "eager"          ? AttentionForm::eager
+                : attention.text_or("kernel", "") == "math" ? AttentionForm::math
+                                                            : AttentionForm::sdpa;
   t.checkpoint = checkpoint(in.object("checkpoint"));
   t.optimizer = optimizer(in.object("optimizer"));
   t.keeps_output = in.text_or("caller", "loss_only") == "keeps_output";

@@ -15,8 +15,10 @@ ordered_json parse_json(std::string_view text, const std::string& where) {
   auto watch = [&](int, ordered_json::parse_event_t event, ordered_json& value) {
     if (event == ordered_json::parse_event_t::object_start) keys.emplace_back();
     if (event == ordered_json::parse_event_t::object_end && !keys.empty()) keys.pop_back();
-    if (event == ordered_json::parse_event_t::key && !keys.empty() && !keys.back().insert(value.get<std::string>()).second)
-      throw UserError(fmt::format("the key '{}' stands twice in one object", value.get<std::string>()), where, "remove one of them");
+    if (event == ordered_json::parse_event_t::key && !keys.empty() &&
+        !keys.back().insert(value.get<std::string>()).second)
+      throw UserError(fmt::format("the key '{}' stands twice in one object", value.get<std::string>()), where,
+                      "remove one of them");
     return true;
   };
   try {
@@ -26,8 +28,10 @@ ordered_json parse_json(std::string_view text, const std::string& where) {
   }
 }
 
-JsonObject::JsonObject(const ordered_json& value, std::string where, std::string path) : value_(value), where_(std::move(where)), path_(std::move(path)) {
-  if (!value_.is_object()) throw UserError(fmt::format("expected an object, found {}", value_.type_name()), where_ + ": " + path_);
+JsonObject::JsonObject(const ordered_json& value, std::string where, std::string path)
+    : value_(value), where_(std::move(where)), path_(std::move(path)) {
+  if (!value_.is_object())
+    throw UserError(fmt::format("expected an object, found {}", value_.type_name()), where_ + ": " + path_);
 }
 
 const ordered_json* JsonObject::find(std::string_view key) const {
@@ -36,7 +40,9 @@ const ordered_json* JsonObject::find(std::string_view key) const {
   return it == value_.end() || it->is_null() ? nullptr : &*it;
 }
 
-void JsonObject::fail(std::string_view key, std::string what, std::string hint) const { throw UserError(std::move(what), at(key), std::move(hint)); }
+void JsonObject::fail(std::string_view key, std::string what, std::string hint) const {
+  throw UserError(std::move(what), at(key), std::move(hint));
+}
 
 bool JsonObject::has(std::string_view key) const { return find(key) != nullptr; }
 
@@ -48,12 +54,17 @@ const ordered_json& JsonObject::raw(std::string_view key) const {
 
 std::int64_t JsonObject::integer(std::string_view key) const {
   const ordered_json& v = raw(key);
-  if (!v.is_number_integer()) fail(key, fmt::format("'{}' must be a whole number, found {}", key, v.dump(-1, ' ', false, ordered_json::error_handler_t::replace)));
-  if (v.is_number_unsigned() && v.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+  if (!v.is_number_integer())
+    fail(key, fmt::format("'{}' must be a whole number, found {}", key,
+                          v.dump(-1, ' ', false, ordered_json::error_handler_t::replace)));
+  if (v.is_number_unsigned() &&
+      v.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
     fail(key, fmt::format("'{}' is too large", key));
   return v.get<std::int64_t>();
 }
-std::int64_t JsonObject::integer_or(std::string_view key, std::int64_t otherwise) const { return has(key) ? integer(key) : otherwise; }
+std::int64_t JsonObject::integer_or(std::string_view key, std::int64_t otherwise) const {
+  return has(key) ? integer(key) : otherwise;
+}
 
 double JsonObject::number_or(std::string_view key, double otherwise) const {
   const ordered_json* v = find(key);
@@ -72,8 +83,12 @@ std::string JsonObject::text(std::string_view key) const {
   if (!v.is_string()) fail(key, fmt::format("'{}' must be text, found {}", key, v.type_name()));
   return v.get<std::string>();
 }
-std::string JsonObject::text_or(std::string_view key, std::string otherwise) const { return has(key) ? text(key) : otherwise; }
-JsonObject JsonObject::object(std::string_view key) const { return JsonObject(raw(key), where_, path_ + "." + std::string(key)); }
+std::string JsonObject::text_or(std::string_view key, std::string otherwise) const {
+  return has(key) ? text(key) : otherwise;
+}
+JsonObject JsonObject::object(std::string_view key) const {
+  return JsonObject(raw(key), where_, path_ + "." + std::string(key));
+}
 
 std::vector<std::string> JsonObject::unread() const {
   std::vector<std::string> out;

@@ -21,7 +21,10 @@ class JsonObject {
   JsonObject(const nlohmann::ordered_json& value, std::string where, std::string path = "$");
 
   bool has(std::string_view key) const;  ///< present and not null
-  bool stated(std::string_view key) const { read_.emplace(key); return value_.contains(std::string(key)); }  ///< stated at all, even as null
+  bool stated(std::string_view key) const {
+    read_.emplace(key);
+    return value_.contains(std::string(key));
+  }  ///< stated at all, even as null
   std::int64_t integer(std::string_view key) const;
   std::int64_t integer_or(std::string_view key, std::int64_t otherwise) const;
   double number_or(std::string_view key, double otherwise) const;

@@ -12,17 +12,53 @@ namespace vramplan {
 namespace {
 
 // Keys without influence on the memory of a training step.
-constexpr std::array kHarmless{
-    "architectures", "auto_map", "bos_token_id", "eos_token_id", "pad_token_id", "unk_token_id", "initializer_range", "torch_dtype", "dtype",
-    "transformers_version", "use_cache", "pretraining_tp", "task_specific_params", "_name_or_path", "rope_scaling", "rope_parameters", "rope_theta",
-    "summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type", "summary_use_proj", "n_ctx", "scale_attn_weights",
-    "id2label", "label2id", "_attn_implementation", "is_llama_config", "rope_interleaved", "transformers.js_config", "output_past", "gradient_checkpointing",
-    "attn_implementation", "is_decoder", "scale_attn_by_inverse_layer_idx", "original_max_position_embeddings", "num_labels", "prefix", "finetuning_task", "n_special",
-    "predict_special_tokens"};
+constexpr std::array kHarmless{"architectures",
+                               "auto_map",
+                               "bos_token_id",
+                               "eos_token_id",
+                               "pad_token_id",
+                               "unk_token_id",
+                               "initializer_range",
+                               "torch_dtype",
+                               "dtype",
+                               "transformers_version",
+                               "use_cache",
+                               "pretraining_tp",
+                               "task_specific_params",
+                               "_name_or_path",
+                               "rope_scaling",
+                               "rope_parameters",
+                               "rope_theta",
+                               "summary_activation",
+                               "summary_first_dropout",
+                               "summary_proj_to_labels",
+                               "summary_type",
+                               "summary_use_proj",
+                               "n_ctx",
+                               "scale_attn_weights",
+                               "id2label",
+                               "label2id",
+                               "_attn_implementation",
+                               "is_llama_config",
+                               "rope_interleaved",
+                               "transformers.js_config",
+                               "output_past",
+                               "gradient_checkpointing",
+                               "attn_implementation",
+                               "is_decoder",
+                               "scale_attn_by_inverse_layer_idx",
+                               "original_max_position_embeddings",
+                               "num_labels",
+                               "prefix",
+                               "finetuning_task",
+                               "n_special",
+                               "predict_special_tokens"};
 
 // Keys that change what a step needs, and that this reader does not model: never to be ignored.
-constexpr std::array kUnmodelled{"quantization_config", "num_local_experts", "num_experts", "n_routed_experts", "add_cross_attention", "text_config",
-                                 "vision_config", "compression_config", "num_nextn_predict_layers", "mlp_only_layers", "is_encoder_decoder"};
+constexpr std::array kUnmodelled{"quantization_config", "num_local_experts",   "num_experts",
+                                 "n_routed_experts",    "add_cross_attention", "text_config",
+                                 "vision_config",       "compression_config",  "num_nextn_predict_layers",
+                                 "mlp_only_layers",     "is_encoder_decoder"};
 
 struct Type {
   std::string_view name;
@@ -34,11 +70,15 @@ MlpKind activation(const JsonObject& o, std::string_view key, const std::string&
     std::string_view name;
     MlpKind kind;
   };
-  constexpr std::array<Row, 5> rows{{{"gelu", MlpKind::gelu}, {"gelu_new", MlpKind::gelu_new}, {"gelu_pytorch_tanh", MlpKind::gelu_tanh},
-                                     {"relu", MlpKind::relu}, {"silu", MlpKind::swiglu}}};
+  constexpr std::array<Row, 5> rows{{{"gelu", MlpKind::gelu},
+                                     {"gelu_new", MlpKind::gelu_new},
+                                     {"gelu_pytorch_tanh", MlpKind::gelu_tanh},
+                                     {"relu", MlpKind::relu},
+                                     {"silu", MlpKind::swiglu}}};
   for (const Row& r : rows)
     if (r.name == name) return r.kind;
-  o.fail(key, fmt::format("the activation '{}' is not known", name), "known: gelu, gelu_new, gelu_pytorch_tanh, relu, silu");
+  o.fail(key, fmt::format("the activation '{}' is not known", name),
+         "known: gelu, gelu_new, gelu_pytorch_tanh, relu, silu");
 }
 
 void read_gpt2(const JsonObject& o, ModelConfig& c) {
@@ -50,7 +90,9 @@ void read_gpt2(const JsonObject& o, ModelConfig& c) {
   c.positions = o.integer_or("n_positions", 1024);
   c.ffn = o.integer_or("n_inner", 4 * c.hidden);
   c.mlp = activation(o, "activation_function", o.text_or("activation_function", "gelu_new"));
-  if (c.mlp == MlpKind::swiglu) o.fail("activation_function", "silu is not modelled in a GPT-2 block", "known: gelu, gelu_new, gelu_pytorch_tanh, relu");
+  if (c.mlp == MlpKind::swiglu)
+    o.fail("activation_function", "silu is not modelled in a GPT-2 block",
+           "known: gelu, gelu_new, gelu_pytorch_tanh, relu");
   c.norm = NormKind::layer_norm;
   c.norm_eps = o.number_or("layer_norm_epsilon", 1e-5);
   c.position = PositionKind::learned;
@@ -59,7 +101,8 @@ void read_gpt2(const JsonObject& o, ModelConfig& c) {
   c.embedding_dropout = o.number_or("embd_pdrop", 0.1);
   c.attention_dropout = o.number_or("attn_pdrop", 0.1);
   c.residual_dropout = o.number_or("resid_pdrop", 0.1);
-  if (o.boolean_or("reorder_and_upcast_attn", false)) o.fail("reorder_and_upcast_attn", "this attention is not modelled");
+  if (o.boolean_or("reorder_and_upcast_attn", false))
+    o.fail("reorder_and_upcast_attn", "this attention is not modelled");
   if (c.heads > 0) c.head_dim = c.hidden / c.heads;
 }
 
@@ -95,8 +138,10 @@ void read_mistral(const JsonObject& o, ModelConfig& c) {
   read_llama_like(o, c, 8);
   // The class default is a window of 4096; files switch it off with null (transformers configuration_mistral.py).
   const bool stated = o.stated("sliding_window");
-  if (o.has("sliding_window")) c.window = o.integer("sliding_window");
-  else if (!stated) c.window = 4096;
+  if (o.has("sliding_window"))
+    c.window = o.integer("sliding_window");
+  else if (!stated)
+    c.window = 4096;
 }
 
 void read_qwen2(const JsonObject& o, ModelConfig& c) {
@@ -107,7 +152,8 @@ void read_qwen2(const JsonObject& o, ModelConfig& c) {
   if (o.boolean_or("use_sliding_window", false)) c.window = window, c.full_layers = std::min(full, c.layers);
 }
 
-constexpr std::array<Type, 4> kTypes{{{"gpt2", read_gpt2}, {"llama", read_llama}, {"mistral", read_mistral}, {"qwen2", read_qwen2}}};
+constexpr std::array<Type, 4> kTypes{
+    {{"gpt2", read_gpt2}, {"llama", read_llama}, {"mistral", read_mistral}, {"qwen2", read_qwen2}}};
 
 const Type& type_named(const JsonObject& o, const std::string& name) {
   std::vector<std::string> names;
@@ -115,7 +161,8 @@ const Type& type_named(const JsonObject& o, const std::string& name) {
     if (t.name == name) return t;
     names.emplace_back(t.name);
   }
-  o.fail("model_type", fmt::format("the model_type '{}' is not modelled", name), did_you_mean(name, names, "known: gpt2, llama, mistral, qwen2"));
+  o.fail("model_type", fmt::format("the model_type '{}' is not modelled", name),
+         did_you_mean(name, names, "known: gpt2, llama, mistral, qwen2"));
 }
 
 template <std::size_t N>
@@ -136,27 +183,39 @@ ReadConfig model_config_of(const nlohmann::ordered_json& value, const std::strin
   for (const std::string& key : o.unread()) {
     if (contains(kUnmodelled, key)) {
       if (!o.has(key) || o.raw(key) == false || o.raw(key) == 0) continue;
-      o.fail(key, fmt::format("'{}' changes the memory of a step and is not modelled", key), "remove it only if the model is trained without it");
+      o.fail(key, fmt::format("'{}' changes the memory of a step and is not modelled", key),
+             "remove it only if the model is trained without it");
     }
-    if (!contains(kHarmless, key)) out.warnings.push_back(fmt::format("{}: the key is not known and was ignored; if it changes the model, the estimate is off", o.at(key)));
+    if (!contains(kHarmless, key))
+      out.warnings.push_back(fmt::format(
+          "{}: the key is not known and was ignored; if it changes the model, the estimate is off", o.at(key)));
   }
   check_model_config(out.config, where);
   return out;
 }
 
-ReadConfig read_model_config(std::string_view text, const std::string& where) { return model_config_of(parse_json(text, where), where); }
+ReadConfig read_model_config(std::string_view text, const std::string& where) {
+  return model_config_of(parse_json(text, where), where);
+}
 
 void check_model_config(const ModelConfig& c, const std::string& where) {
   auto need = [&](bool ok, const std::string& what, const std::string& hint) {
     if (!ok) throw UserError(what, where, hint);
   };
-  need(c.layers >= 1 && c.hidden >= 1 && c.heads >= 1 && c.kv_heads >= 1 && c.ffn >= 1 && c.head_dim >= 1, "every size of the model must be at least 1", "check layers, hidden, heads and feed-forward width");
-  need(c.vocab >= 1 || c.architecture == Architecture::textbook, "the vocabulary must have at least 1 entry", "set vocab_size");
-  need(c.heads % c.kv_heads == 0, fmt::format("{} heads cannot share {} key/value heads", c.heads, c.kv_heads), "heads must be a multiple of key/value heads");
-  need(c.architecture != Architecture::gpt2 || c.head_dim * c.heads == c.hidden, fmt::format("{} heads do not divide a hidden size of {}", c.heads, c.hidden), "hidden must be a multiple of heads");
-  need(c.position != PositionKind::rotary || c.head_dim % 2 == 0, fmt::format("rotary embeddings need an even head size, not {}", c.head_dim), "check hidden and heads");
+  need(c.layers >= 1 && c.hidden >= 1 && c.heads >= 1 && c.kv_heads >= 1 && c.ffn >= 1 && c.head_dim >= 1,
+       "every size of the model must be at least 1", "check layers, hidden, heads and feed-forward width");
+  need(c.vocab >= 1 || c.architecture == Architecture::textbook, "the vocabulary must have at least 1 entry",
+       "set vocab_size");
+  need(c.heads % c.kv_heads == 0, fmt::format("{} heads cannot share {} key/value heads", c.heads, c.kv_heads),
+       "heads must be a multiple of key/value heads");
+  need(c.architecture != Architecture::gpt2 || c.head_dim * c.heads == c.hidden,
+       fmt::format("{} heads do not divide a hidden size of {}", c.heads, c.hidden),
+       "hidden must be a multiple of heads");
+  need(c.position != PositionKind::rotary || c.head_dim % 2 == 0,
+       fmt::format("rotary embeddings need an even head size, not {}", c.head_dim), "check hidden and heads");
   need(!c.window || *c.window >= 1, "the sliding window must be at least 1", "use null for full attention");
-  for (double p : {c.embedding_dropout, c.attention_dropout, c.residual_dropout}) need(p >= 0 && p < 1, "a dropout must be at least 0 and below 1", "check the dropout fields");
+  for (double p : {c.embedding_dropout, c.attention_dropout, c.residual_dropout})
+    need(p >= 0 && p < 1, "a dropout must be at least 0 and below 1", "check the dropout fields");
   for (std::int64_t n : {c.layers, c.hidden, c.heads, c.kv_heads, c.head_dim, c.ffn, c.vocab, c.positions})
     need(n <= (std::int64_t{1} << 40), "a size of the model is beyond any hardware", "check the numbers");
   need(c.layers <= 100000, "more than 100,000 layers", "check the number of layers");

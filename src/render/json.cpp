@@ -13,10 +13,26 @@ json document(const char* kind) { return {{"schema_version", 1}, {"kind", kind}}
 std::string text(const json& j) { return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n"; }
 
 json model_of(const ModelConfig& m) {
-  json j{{"name", m.name}, {"architecture", word_for(kArchitectures, m.architecture)}, {"layers", m.layers}, {"hidden", m.hidden}, {"heads", m.heads},
-         {"kv_heads", m.kv_heads}, {"head_dim", m.head_dim}, {"ffn", m.ffn}, {"vocab", m.vocab}, {"positions", m.positions}, {"norm", word_for(kNorms, m.norm)},
-         {"mlp", word_for(kMlps, m.mlp)}, {"position", word_for(kPositions, m.position)}, {"tied", m.tied}, {"qkv_bias", m.qkv_bias}, {"out_bias", m.out_bias},
-         {"mlp_bias", m.mlp_bias}, {"embedding_dropout", m.embedding_dropout}, {"attention_dropout", m.attention_dropout}, {"residual_dropout", m.residual_dropout}};
+  json j{{"name", m.name},
+         {"architecture", word_for(kArchitectures, m.architecture)},
+         {"layers", m.layers},
+         {"hidden", m.hidden},
+         {"heads", m.heads},
+         {"kv_heads", m.kv_heads},
+         {"head_dim", m.head_dim},
+         {"ffn", m.ffn},
+         {"vocab", m.vocab},
+         {"positions", m.positions},
+         {"norm", word_for(kNorms, m.norm)},
+         {"mlp", word_for(kMlps, m.mlp)},
+         {"position", word_for(kPositions, m.position)},
+         {"tied", m.tied},
+         {"qkv_bias", m.qkv_bias},
+         {"out_bias", m.out_bias},
+         {"mlp_bias", m.mlp_bias},
+         {"embedding_dropout", m.embedding_dropout},
+         {"attention_dropout", m.attention_dropout},
+         {"residual_dropout", m.residual_dropout}};
   j["window"] = m.window ? json(*m.window) : json();
   j["full_layers"] = m.full_layers;
   return j;
@@ -24,12 +40,24 @@ json model_of(const ModelConfig& m) {
 
 json job_of(const Job& job) {
   const TrainOptions& r = job.run;
-  json run{{"micro_batch", r.micro_batch}, {"seq", r.seq}, {"accumulate", r.accumulate}, {"precision", word_for(kPrecisions, r.precision)},
-           {"optimizer", word_for(kOptimizers, r.optimizer.kind)}, {"optimizer_form", word_for(kForms, r.optimizer.form)}, {"momentum", r.optimizer.momentum},
-           {"weight_decay", r.optimizer.weight_decay}, {"checkpoint", checkpoint_word(r.checkpoint)}, {"attention", word_for(kAttentions, r.attention)},
-           {"clip", r.clip ? json(*r.clip) : json()}, {"keeps_output", r.keeps_output}};
+  json run{{"micro_batch", r.micro_batch},
+           {"seq", r.seq},
+           {"accumulate", r.accumulate},
+           {"precision", word_for(kPrecisions, r.precision)},
+           {"optimizer", word_for(kOptimizers, r.optimizer.kind)},
+           {"optimizer_form", word_for(kForms, r.optimizer.form)},
+           {"momentum", r.optimizer.momentum},
+           {"weight_decay", r.optimizer.weight_decay},
+           {"checkpoint", checkpoint_word(r.checkpoint)},
+           {"attention", word_for(kAttentions, r.attention)},
+           {"clip", r.clip ? json(*r.clip) : json()},
+           {"keeps_output", r.keeps_output}};
   json j{{"model", model_of(job.model)}, {"run", run}};
-  j["gpu"] = job.card ? json{{"id", job.card->id}, {"name", job.card->name}, {"usable", job.card->usable.count()}, {"usable_basis", job.card->usable_basis}} : json();
+  j["gpu"] = job.card ? json{{"id", job.card->id},
+                             {"name", job.card->name},
+                             {"usable", job.card->usable.count()},
+                             {"usable_basis", job.card->usable_basis}}
+                      : json();
   j["reserve"] = job.reserve.count();
   return j;
 }
@@ -50,7 +78,8 @@ json categories_of(const Estimate& e) {
 json tensors_of(const Estimate& e) {
   json list = json::array();
   for (const PeakTensor& t : e.tensors) {
-    json j{{"name", t.name}, {"category", name_of(t.category)}, {"dtype", t.dtype}, {"shape", t.shape}, {"count", t.count}, {"bytes", t.bytes.count()}};
+    json j{{"name", t.name},   {"category", name_of(t.category)}, {"dtype", t.dtype}, {"shape", t.shape},
+           {"count", t.count}, {"bytes", t.bytes.count()}};
     if (t.first_layer >= 0) j["layers"] = {t.first_layer, t.last_layer};
     list.push_back(std::move(j));
   }
@@ -65,21 +94,30 @@ std::string estimate_json(const Estimate& e) {
   j["margin"] = e.job.card ? json(e.margin) : json();
   j["uncertainty"] = {{"bytes", e.uncertainty.count()}, {"parts", json::array()}};
   for (const ByteRow& r : e.uncertainty_parts) j["uncertainty"]["parts"].push_back(tree_of(r));
-  j["counters"] = {{"allocated", e.counters.allocated.count()}, {"reserved", e.counters.reserved.count()}, {"device_used", e.counters.device_used.count()},
+  j["counters"] = {{"allocated", e.counters.allocated.count()},
+                   {"reserved", e.counters.reserved.count()},
+                   {"device_used", e.counters.device_used.count()},
                    {"capacity", e.job.card ? json(e.counters.capacity.count()) : json()}};
   j["model"] = {{"name", e.job.model.name}, {"parameters", e.parameters}, {"trainable", e.trainable}};
   j["states"] = e.states.count();
   j["held"] = e.held.count();
   j["phases"] = json::array();
   for (const PhasePeak& p : e.phases) j["phases"].push_back({{"name", name_of(p.phase)}, {"peak", p.peak.count()}});
-  j["peak"] = {{"phase", name_of(e.peak_phase)}, {"bytes", e.peak.count()}, {"categories", categories_of(e)}, {"tensors", tensors_of(e)}};
+  j["peak"] = {{"phase", name_of(e.peak_phase)},
+               {"bytes", e.peak.count()},
+               {"categories", categories_of(e)},
+               {"tensors", tensors_of(e)}};
   j["tree"] = tree_of(e.tree);
-  j["without_checkpointing"] = e.without_checkpointing ? json{{"peak", e.without_checkpointing->peak.count()}, {"held", e.without_checkpointing->held.count()}} : json();
-  j["recompute"] = {{"flops", e.recompute_flops}, {"flops_share", e.step_flops > 0 ? e.recompute_flops / (e.step_flops - e.recompute_flops) : 0.0}};
+  j["without_checkpointing"] = e.without_checkpointing ? json{{"peak", e.without_checkpointing->peak.count()},
+                                                              {"held", e.without_checkpointing->held.count()}}
+                                                       : json();
+  j["recompute"] = {{"flops", e.recompute_flops},
+                    {"flops_share", e.step_flops > 0 ? e.recompute_flops / (e.step_flops - e.recompute_flops) : 0.0}};
   j["assumptions"] = e.assumptions;
   j["warnings"] = e.warnings;
   j["advice"] = json::array();
-  for (const Advice& a : e.advice) j["advice"].push_back({{"change", a.change}, {"device_used", a.peak.count()}, {"fits", a.fits}});
+  for (const Advice& a : e.advice)
+    j["advice"].push_back({{"change", a.change}, {"device_used", a.peak.count()}, {"fits", a.fits}});
   j["job"] = job_of(e.job);
   return text(j);
 }
@@ -89,7 +127,12 @@ std::string explain_json(const Explanation& e) {
   j["model"] = {{"name", e.job.model.name}, {"parameters", e.parameters}};
   j["formulas"] = json::array();
   for (const FormulaRow& r : e.rows)
-    j["formulas"].push_back({{"name", r.name}, {"formula", r.formula}, {"numbers", r.numbers}, {"bytes", r.value.count()}, {"found", r.found ? json(r.found->count()) : json()}, {"why", r.why}});
+    j["formulas"].push_back({{"name", r.name},
+                             {"formula", r.formula},
+                             {"numbers", r.numbers},
+                             {"bytes", r.value.count()},
+                             {"found", r.found ? json(r.found->count()) : json()},
+                             {"why", r.why}});
   j["job"] = job_of(e.job);
   return text(j);
 }
@@ -101,12 +144,28 @@ std::string validate_json(const std::vector<ValidatedGroup>& groups) {
     json rows = json::array();
     for (const ValidatedCase& c : g.rows) {
       json row{{"id", c.id}, {"expressed", c.not_expressed.empty()}};
-      if (!c.not_expressed.empty()) row["why"] = c.not_expressed;
-      else row.update({{"exact", c.exact}, {"held_exact", c.held_exact}, {"parameters_exact", c.parameters_exact}, {"error", c.worst}, {"where", c.worst_where}});
+      if (!c.not_expressed.empty())
+        row["why"] = c.not_expressed;
+      else
+        row.update({{"exact", c.exact},
+                    {"held_exact", c.held_exact},
+                    {"parameters_exact", c.parameters_exact},
+                    {"error", c.worst},
+                    {"where", c.worst_where}});
       rows.push_back(std::move(row));
     }
-    j["groups"].push_back({{"name", g.name}, {"cases", g.cases}, {"expressed", g.expressed}, {"parameters_exact", g.parameters_exact}, {"held_exact", g.held_exact},
-                           {"exact", g.exact}, {"median", g.median}, {"p95", g.p95}, {"worst", g.worst}, {"bias", g.bias}, {"within_bounds", within_bounds(g)}, {"rows", std::move(rows)}});
+    j["groups"].push_back({{"name", g.name},
+                           {"cases", g.cases},
+                           {"expressed", g.expressed},
+                           {"parameters_exact", g.parameters_exact},
+                           {"held_exact", g.held_exact},
+                           {"exact", g.exact},
+                           {"median", g.median},
+                           {"p95", g.p95},
+                           {"worst", g.worst},
+                           {"bias", g.bias},
+                           {"within_bounds", within_bounds(g)},
+                           {"rows", std::move(rows)}});
   }
   return text(j);
 }
@@ -115,8 +174,14 @@ std::string cards_json(const std::vector<Card>& cards) {
   json j = document("gpus");
   j["gpus"] = json::array();
   for (const Card& c : cards)
-    j["gpus"].push_back({{"id", c.id}, {"name", c.name}, {"vendor", c.vendor}, {"architecture", c.architecture}, {"memory", c.nominal.count()}, {"usable", c.usable.count()},
-                         {"usable_basis", c.usable_basis}, {"bandwidth_gbs", c.bandwidth_gbs}});
+    j["gpus"].push_back({{"id", c.id},
+                         {"name", c.name},
+                         {"vendor", c.vendor},
+                         {"architecture", c.architecture},
+                         {"memory", c.nominal.count()},
+                         {"usable", c.usable.count()},
+                         {"usable_basis", c.usable_basis},
+                         {"bandwidth_gbs", c.bandwidth_gbs}});
   return text(j);
 }
 

@@ -11,7 +11,8 @@ namespace vramplan {
 namespace {
 
 std::size_t width_of(const std::string& s) {
-  return static_cast<std::size_t>(std::count_if(s.begin(), s.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return static_cast<std::size_t>(
+      std::count_if(s.begin(), s.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 std::string padded(const std::string& s, std::size_t width, bool right) {
@@ -25,21 +26,30 @@ std::string painted(std::string_view s, Verdict v, const TextStyle& style) {
   return fmt::format("\x1b[1;{}m{}\x1b[0m", code, s);
 }
 
-std::string signed_gib(std::int64_t n) { return (n < 0 ? "-" : "") + format_gib(Bytes(static_cast<std::uint64_t>(n < 0 ? -n : n))); }
+std::string signed_gib(std::int64_t n) {
+  return (n < 0 ? "-" : "") + format_gib(Bytes(static_cast<std::uint64_t>(n < 0 ? -n : n)));
+}
 
 std::string headline(const Estimate& e, const TextStyle& style) {
   const Counters& c = e.counters;
   const std::string word = painted(name_of(e.verdict), e.verdict, style);
-  if (!e.job.card) return fmt::format("{} at the peak of a step ({})\n", painted(format_gib(c.device_used), e.verdict, style), name_of(e.verdict));
-  const double share = c.capacity.count() ? 100 * static_cast<double>(e.margin) / static_cast<double>(c.capacity.count()) : 0;
-  return fmt::format("{}: {} of {} usable on {}; margin {} ({:.1f} %), uncertain by {}\n", word, format_gib(c.device_used), format_gib(c.capacity), e.job.card->name,
-                     signed_gib(e.margin), share, format_gib(e.uncertainty));
+  if (!e.job.card)
+    return fmt::format("{} at the peak of a step ({})\n", painted(format_gib(c.device_used), e.verdict, style),
+                       name_of(e.verdict));
+  const double share =
+      c.capacity.count() ? 100 * static_cast<double>(e.margin) / static_cast<double>(c.capacity.count()) : 0;
+  return fmt::format("{}: {} of {} usable on {}; margin {} ({:.1f} %), uncertain by {}\n", word,
+                     format_gib(c.device_used), format_gib(c.capacity), e.job.card->name, signed_gib(e.margin), share,
+                     format_gib(e.uncertainty));
 }
 
 std::string setting(const Estimate& e) {
   const TrainOptions& r = e.job.run;
-  return fmt::format("{}, {} parameters; micro-batch {} x {} tokens, {}, {} ({}), attention {}, checkpoint {}\n", e.job.model.name, format_count(e.parameters), r.micro_batch, r.seq,
-                     word_for(kPrecisions, r.precision), word_for(kOptimizers, r.optimizer.kind), word_for(kForms, r.optimizer.form), word_for(kAttentions, r.attention), checkpoint_word(r.checkpoint));
+  return fmt::format("{}, {} parameters; micro-batch {} x {} tokens, {}, {} ({}), attention {}, checkpoint {}\n",
+                     e.job.model.name, format_count(e.parameters), r.micro_batch, r.seq,
+                     word_for(kPrecisions, r.precision), word_for(kOptimizers, r.optimizer.kind),
+                     word_for(kForms, r.optimizer.form), word_for(kAttentions, r.attention),
+                     checkpoint_word(r.checkpoint));
 }
 
 std::string bar(double share, bool utf8) {
@@ -72,15 +82,20 @@ std::string counters(const Estimate& e) {
 
 std::string phases(const Estimate& e) {
   Table t({false, true, false});
-  for (const PhasePeak& p : e.phases) t.add({std::string(name_of(p.phase)), format_bytes(p.peak), p.phase == e.peak_phase ? "<- peak" : ""});
+  for (const PhasePeak& p : e.phases)
+    t.add({std::string(name_of(p.phase)), format_bytes(p.peak), p.phase == e.peak_phase ? "<- peak" : ""});
   return "\nPeak of tensors by phase:\n" + t.str();
 }
 
 std::string largest(const Estimate& e) {
   Table t({true, true, false, false, false, false});
   for (const PeakTensor& k : e.tensors) {
-    const std::string where = k.first_layer < 0 ? "" : k.first_layer == k.last_layer ? fmt::format("layer {}", k.first_layer) : fmt::format("layers {}-{}", k.first_layer, k.last_layer);
-    t.add({format_bytes(k.bytes), fmt::format("{} x", k.count), std::string(name_of(k.category)), k.name, k.dtype + " " + k.shape, where});
+    const std::string where = k.first_layer < 0 ? ""
+                              : k.first_layer == k.last_layer
+                                  ? fmt::format("layer {}", k.first_layer)
+                                  : fmt::format("layers {}-{}", k.first_layer, k.last_layer);
+    t.add({format_bytes(k.bytes), fmt::format("{} x", k.count), std::string(name_of(k.category)), k.name,
+           k.dtype + " " + k.shape, where});
   }
   return "\nLargest tensors at the peak:\n" + t.str();
 }
@@ -91,7 +106,8 @@ std::string checkpointing(const Estimate& e) {
   t.add({"", "with", "without"});
   t.add({"held after forward", format_bytes(e.held), format_bytes(e.without_checkpointing->held)});
   t.add({"peak of tensors", format_bytes(e.peak), format_bytes(e.without_checkpointing->peak)});
-  return fmt::format("\nCheckpointing ({}), {:.1f} % more FLOPs:\n{}", checkpoint_word(e.job.run.checkpoint), 100 * e.recompute_flops / std::max(1.0, e.step_flops - e.recompute_flops), t.str());
+  return fmt::format("\nCheckpointing ({}), {:.1f} % more FLOPs:\n{}", checkpoint_word(e.job.run.checkpoint),
+                     100 * e.recompute_flops / std::max(1.0, e.step_flops - e.recompute_flops), t.str());
 }
 
 std::string advice(const Estimate& e) {
@@ -127,15 +143,18 @@ std::string Table::str(std::string_view indent) const {
 }
 
 std::string estimate_table(const Estimate& e, const TextStyle& style) {
-  return headline(e, style) + setting(e) + breakdown(e, style) + counters(e) + phases(e) + checkpointing(e) + largest(e) + advice(e) + notes("Warnings", e.warnings) +
-         notes("Assumed", e.assumptions);
+  return headline(e, style) + setting(e) + breakdown(e, style) + counters(e) + phases(e) + checkpointing(e) +
+         largest(e) + advice(e) + notes("Warnings", e.warnings) + notes("Assumed", e.assumptions);
 }
 
 std::string explain_table(const Explanation& e) {
   std::string out = fmt::format("{}: the textbook with your numbers, and what the program found\n", e.job.model.name);
   for (const FormulaRow& r : e.rows) {
-    out += fmt::format("\n  {:<15} {}\n  {:<15} = {}\n  {:<15} = {} bytes ({})\n", r.name, r.formula, "", r.numbers, "", format_count(static_cast<std::int64_t>(r.value.count())), format_bytes(r.value));
-    if (r.found) out += fmt::format("  {:<15} found {} bytes ({})\n", "", format_count(static_cast<std::int64_t>(r.found->count())), format_bytes(*r.found));
+    out += fmt::format("\n  {:<15} {}\n  {:<15} = {}\n  {:<15} = {} bytes ({})\n", r.name, r.formula, "", r.numbers, "",
+                       format_count(static_cast<std::int64_t>(r.value.count())), format_bytes(r.value));
+    if (r.found)
+      out += fmt::format("  {:<15} found {} bytes ({})\n", "",
+                         format_count(static_cast<std::int64_t>(r.found->count())), format_bytes(*r.found));
     out += fmt::format("  {:<15} {}\n", "", r.why);
   }
   return out;
@@ -145,8 +164,9 @@ std::string validate_table(const std::vector<ValidatedGroup>& groups) {
   Table t({false, true, true, true, true, true, true, true, true, false});
   t.add({"group", "cases", "expressed", "params exact", "held exact", "exact", "median", "p95", "worst", ""});
   for (const ValidatedGroup& g : groups)
-    t.add({g.name, std::to_string(g.cases), std::to_string(g.expressed), std::to_string(g.parameters_exact), std::to_string(g.held_exact), std::to_string(g.exact), percent(g.median),
-           percent(g.p95), percent(g.worst), within_bounds(g) ? "" : "OUT OF BOUNDS"});
+    t.add({g.name, std::to_string(g.cases), std::to_string(g.expressed), std::to_string(g.parameters_exact),
+           std::to_string(g.held_exact), std::to_string(g.exact), percent(g.median), percent(g.p95), percent(g.worst),
+           within_bounds(g) ? "" : "OUT OF BOUNDS"});
   return t.str("");
 }
 

@@ -16,18 +16,39 @@ struct Word {
   T value;
 };
 
-inline constexpr Word<Precision> kPrecisions[]{{"fp32", Precision::fp32}, {"bf16", Precision::bf16}, {"fp16", Precision::fp16}, {"amp-bf16", Precision::amp_bf16},
-                                               {"amp-fp16", Precision::amp_fp16}, {"mixed-bf16", Precision::mixed_bf16}, {"mixed-fp16", Precision::mixed_fp16},
-                                               {"amp", Precision::amp_bf16}, {"mixed", Precision::mixed_bf16}};
-inline constexpr Word<OptimizerKind> kOptimizers[]{{"adamw", OptimizerKind::adamw}, {"adam", OptimizerKind::adam}, {"sgd", OptimizerKind::sgd}};
-inline constexpr Word<OptimizerForm> kForms[]{{"foreach", OptimizerForm::foreach}, {"for-loop", OptimizerForm::for_loop}, {"fused", OptimizerForm::fused}};
-inline constexpr Word<AttentionForm> kAttentions[]{{"sdpa", AttentionForm::sdpa}, {"eager", AttentionForm::eager}, {"flash", AttentionForm::flash},
-                                                   {"efficient", AttentionForm::efficient}, {"math", AttentionForm::math}};
-inline constexpr Word<NormKind> kNorms[]{{"layer-norm", NormKind::layer_norm}, {"rms-norm", NormKind::rms_norm_python}, {"rms-norm-fused", NormKind::rms_norm_fused}};
-inline constexpr Word<MlpKind> kMlps[]{{"gelu", MlpKind::gelu}, {"gelu-new", MlpKind::gelu_new}, {"gelu-tanh", MlpKind::gelu_tanh}, {"relu", MlpKind::relu}, {"swiglu", MlpKind::swiglu}};
-inline constexpr Word<PositionKind> kPositions[]{{"learned", PositionKind::learned}, {"rotary", PositionKind::rotary}, {"none", PositionKind::none}};
-inline constexpr Word<Architecture> kArchitectures[]{{"gpt2", Architecture::gpt2}, {"llama", Architecture::llama}, {"mistral", Architecture::mistral},
-                                                     {"qwen2", Architecture::qwen2}, {"textbook", Architecture::textbook}};
+inline constexpr Word<Precision> kPrecisions[]{{"fp32", Precision::fp32},
+                                               {"bf16", Precision::bf16},
+                                               {"fp16", Precision::fp16},
+                                               {"amp-bf16", Precision::amp_bf16},
+                                               {"amp-fp16", Precision::amp_fp16},
+                                               {"mixed-bf16", Precision::mixed_bf16},
+                                               {"mixed-fp16", Precision::mixed_fp16},
+                                               {"amp", Precision::amp_bf16},
+                                               {"mixed", Precision::mixed_bf16}};
+inline constexpr Word<OptimizerKind> kOptimizers[]{
+    {"adamw", OptimizerKind::adamw}, {"adam", OptimizerKind::adam}, {"sgd", OptimizerKind::sgd}};
+inline constexpr Word<OptimizerForm> kForms[]{
+    {"foreach", OptimizerForm::foreach}, {"for-loop", OptimizerForm::for_loop}, {"fused", OptimizerForm::fused}};
+inline constexpr Word<AttentionForm> kAttentions[]{{"sdpa", AttentionForm::sdpa},
+                                                   {"eager", AttentionForm::eager},
+                                                   {"flash", AttentionForm::flash},
+                                                   {"efficient", AttentionForm::efficient},
+                                                   {"math", AttentionForm::math}};
+inline constexpr Word<NormKind> kNorms[]{{"layer-norm", NormKind::layer_norm},
+                                         {"rms-norm", NormKind::rms_norm_python},
+                                         {"rms-norm-fused", NormKind::rms_norm_fused}};
+inline constexpr Word<MlpKind> kMlps[]{{"gelu", MlpKind::gelu},
+                                       {"gelu-new", MlpKind::gelu_new},
+                                       {"gelu-tanh", MlpKind::gelu_tanh},
+                                       {"relu", MlpKind::relu},
+                                       {"swiglu", MlpKind::swiglu}};
+inline constexpr Word<PositionKind> kPositions[]{
+    {"learned", PositionKind::learned}, {"rotary", PositionKind::rotary}, {"none", PositionKind::none}};
+inline constexpr Word<Architecture> kArchitectures[]{{"gpt2", Architecture::gpt2},
+                                                     {"llama", Architecture::llama},
+                                                     {"mistral", Architecture::mistral},
+                                                     {"qwen2", Architecture::qwen2},
+                                                     {"textbook", Architecture::textbook}};
 
 /// The first name of a value.
 template <class T, std::size_t N>

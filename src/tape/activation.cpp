@@ -13,10 +13,18 @@ Tensor unary_backward(Tape& t, const Tensor& dy, const Tensor& saved, Binary op,
   t.backend().binary(op, dx, dy, saved);
   return dx;
 }
-Grads silu_backward(Tape& t, Node& n, Grads& dy) { return {unary_backward(t, dy[0], n.get(t, 0), Binary::silu_backward, "silu_backward")}; }
-Grads gelu_backward(Tape& t, Node& n, Grads& dy) { return {unary_backward(t, dy[0], n.get(t, 0), Binary::gelu_backward, "gelu_backward")}; }
-Grads gelu_tanh_backward(Tape& t, Node& n, Grads& dy) { return {unary_backward(t, dy[0], n.get(t, 0), Binary::gelu_tanh_backward, "gelu_backward")}; }
-Grads relu_backward(Tape& t, Node& n, Grads& dy) { return {unary_backward(t, dy[0], n.get(t, 0), Binary::relu_backward, "threshold_backward")}; }
+Grads silu_backward(Tape& t, Node& n, Grads& dy) {
+  return {unary_backward(t, dy[0], n.get(t, 0), Binary::silu_backward, "silu_backward")};
+}
+Grads gelu_backward(Tape& t, Node& n, Grads& dy) {
+  return {unary_backward(t, dy[0], n.get(t, 0), Binary::gelu_backward, "gelu_backward")};
+}
+Grads gelu_tanh_backward(Tape& t, Node& n, Grads& dy) {
+  return {unary_backward(t, dy[0], n.get(t, 0), Binary::gelu_tanh_backward, "gelu_backward")};
+}
+Grads relu_backward(Tape& t, Node& n, Grads& dy) {
+  return {unary_backward(t, dy[0], n.get(t, 0), Binary::relu_backward, "threshold_backward")};
+}
 
 Tensor keeping_input(Tape& t, const Tensor& x, Unary op, BackwardFn backward, const char* node_name, const char* name) {
   auto node = t.record(node_name, backward, {&x});
@@ -36,9 +44,15 @@ Grads dropout_backward(Tape& t, Node& n, Grads& dy) {
 
 }  // namespace
 
-Tensor silu(Tape& t, const Tensor& x) { return keeping_input(t, x, Unary::silu, silu_backward, "SiluBackward0", "silu"); }
-Tensor gelu(Tape& t, const Tensor& x) { return keeping_input(t, x, Unary::gelu, gelu_backward, "GeluBackward0", "gelu"); }
-Tensor gelu_tanh(Tape& t, const Tensor& x) { return keeping_input(t, x, Unary::gelu_tanh, gelu_tanh_backward, "GeluBackward0", "gelu"); }
+Tensor silu(Tape& t, const Tensor& x) {
+  return keeping_input(t, x, Unary::silu, silu_backward, "SiluBackward0", "silu");
+}
+Tensor gelu(Tape& t, const Tensor& x) {
+  return keeping_input(t, x, Unary::gelu, gelu_backward, "GeluBackward0", "gelu");
+}
+Tensor gelu_tanh(Tape& t, const Tensor& x) {
+  return keeping_input(t, x, Unary::gelu_tanh, gelu_tanh_backward, "GeluBackward0", "gelu");
+}
 
 Tensor relu(Tape& t, const Tensor& x) {
   auto node = t.record("ReluBackward0", relu_backward, {&x});

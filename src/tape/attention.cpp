@@ -15,12 +15,14 @@ namespace {
 constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
 /// [b, h, s, d] laid out as [b, s, h, d]: what the fused kernels return.
-Tensor heads_inside(Tape& t, std::int64_t b, std::int64_t h, std::int64_t s, std::int64_t d, DType dtype, const char* op) {
+Tensor heads_inside(Tape& t, std::int64_t b, std::int64_t h, std::int64_t s, std::int64_t d, DType dtype,
+                    const char* op) {
   return t.memory().empty_strided({b, h, s, d}, {s * h * d, d, h * d, 1}, dtype, op);
 }
 
 Grads fused_backward(Tape& t, Node& n, Grads& dy) {
-  const Tensor q = n.get(t, 0), k = n.get(t, 1), v = n.get(t, 2), bias = n.get(t, 3), out = n.get(t, 4), lse = n.get(t, 5);
+  const Tensor q = n.get(t, 0), k = n.get(t, 1), v = n.get(t, 2), bias = n.get(t, 3), out = n.get(t, 4),
+               lse = n.get(t, 5);
   const char* op = n.name;
   Tensor dq = heads_inside(t, q.size(0), q.size(1), q.size(2), q.size(3), q.dtype(), op);
   Tensor dk = heads_inside(t, k.size(0), k.size(1), k.size(2), k.size(3), k.dtype(), op);
@@ -32,21 +34,26 @@ Grads fused_backward(Tape& t, Node& n, Grads& dy) {
 struct FusedForm {
   const char* forward;
   const char* backward;
-  bool pads_lse;          ///< to a multiple of 32
-  bool scalars_on_host;   ///< with dropout, the random state is kept on the host
-  bool wide_seed;         ///< two numbers instead of one
+  bool pads_lse;         ///< to a multiple of 32
+  bool scalars_on_host;  ///< with dropout, the random state is kept on the host
+  bool wide_seed;        ///< two numbers instead of one
 };
-constexpr FusedForm kFlash{"_scaled_dot_product_flash_attention", "_scaled_dot_product_flash_attention_backward", false, false, true};
-constexpr FusedForm kEfficient{"_scaled_dot_product_efficient_attention", "_scaled_dot_product_efficient_attention_backward", true, true, false};
+constexpr FusedForm kFlash{"_scaled_dot_product_flash_attention", "_scaled_dot_product_flash_attention_backward", false,
+                           false, true};
+constexpr FusedForm kEfficient{"_scaled_dot_product_efficient_attention",
+                               "_scaled_dot_product_efficient_attention_backward", true, true, false};
 
-Tensor fused(Tape& t, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bias, const SdpaArgs& args, const FusedForm& form) {
+Tensor fused(Tape& t, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bias, const SdpaArgs& args,
+             const FusedForm& form) {
   auto node = t.record(form.backward, fused_backward, {&q, &k, &v});
   const std::int64_t b = q.size(0), a = q.size(1), s = q.size(2);
   t.save(node, q);
   t.save(node, k);
   t.save(node, v);
-  if (node && bias) t.save(node, bias);
-  else if (node) node->keep_for_backward(Saved());
+  if (node && bias)
+    t.save(node, bias);
+  else if (node)
+    node->keep_for_backward(Saved());
   Tensor out = heads_inside(t, b, a, s, v.size(3), q.dtype(), form.forward);
   // Without a gradient the efficient kernel makes no log-sum-exp; flash always does.
   const std::int64_t rows = form.pads_lse ? (node ? (s + 31) / 32 * 32 : 0) : s;
@@ -167,14 +174,15 @@ SdpaKernel choose_sdpa(const Tensor& q, const Tensor& k, const Tensor& v, const 
   const bool grouped = k.size(1) == v.size(1) && q.size(1) % k.size(1) == 0 && (args.grouped || k.size(1) == 1);
   const bool heads = same_heads || grouped;
   const bool dropout_of_cudnn = args.dropout * 16 == std::floor(args.dropout * 16);
-  const bool cudnn = args.compute_capability >= 90 && args.compute_capability < 120 && half && same_type && heads && d % 8 == 0 &&
-                     (d <= 128 || d == 256) && dropout_of_cudnn;
+  const bool cudnn = args.compute_capability >= 90 && args.compute_capability < 120 && half && same_type && heads &&
+                     d % 8 == 0 && (d <= 128 || d == 256) && dropout_of_cudnn;
   if (cudnn && args.kernel != SdpaKernel::flash && args.kernel != SdpaKernel::efficient) return SdpaKernel::cudnn;
   const bool flash = half && same_type && !mask && heads && d <= 256 && d == v.size(3);
   if (flash && args.kernel != SdpaKernel::efficient) return SdpaKernel::flash;
   const std::int64_t align = half ? 8 : 4;
-  const bool efficient = same_type && (half || q.dtype() == DType::fp32) && heads && d % align == 0 && v.size(3) % align == 0 &&
-                         q.strides().at(-1) == 1 && k.strides().at(-1) == 1 && v.strides().at(-1) == 1;
+  const bool efficient = same_type && (half || q.dtype() == DType::fp32) && heads && d % align == 0 &&
+                         v.size(3) % align == 0 && q.strides().at(-1) == 1 && k.strides().at(-1) == 1 &&
+                         v.strides().at(-1) == 1;
   return efficient ? SdpaKernel::efficient : SdpaKernel::math;
 }
 
@@ -197,7 +205,8 @@ Tensor sdpa(Tape& t, const Tensor& q0, const Tensor& k0, const Tensor& v0, const
   return fused(t, q, k, v, mask, args, kEfficient);
 }
 
-EagerAttention eager_attention_llama(Tape& t, const Tensor& q, const Tensor& k0, const Tensor& v0, const Tensor& mask, double factor, double p) {
+EagerAttention eager_attention_llama(Tape& t, const Tensor& q, const Tensor& k0, const Tensor& v0, const Tensor& mask,
+                                     double factor, double p) {
   const std::int64_t times = q.size(1) / k0.size(1);
   const Tensor k = repeat_kv(t, k0, times), v = repeat_kv(t, v0, times);
   Tensor weights = scores_of(t, q, k, mask, factor);
@@ -210,7 +219,8 @@ EagerAttention eager_attention_llama(Tape& t, const Tensor& q, const Tensor& k0,
   return {contiguous(t, transpose(t, out, 1, 2)), weights};
 }
 
-EagerAttention eager_attention_gpt2(Tape& t, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, double factor, double p) {
+EagerAttention eager_attention_gpt2(Tape& t, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
+                                    double factor, double p) {
   Tensor weights = scores_of(t, q, k, mask, factor);
   weights = softmax(t, weights);
   weights = cast(t, weights, v.dtype());

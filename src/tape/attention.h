@@ -38,7 +38,9 @@ struct EagerAttention {
   Tensor out;  ///< Llama form: [b, s, a, d], contiguous; GPT-2 form: the same seen through a transpose
   Tensor probabilities;
 };
-EagerAttention eager_attention_llama(Tape& t, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, double scale, double dropout);
-EagerAttention eager_attention_gpt2(Tape& t, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, double scale, double dropout);
+EagerAttention eager_attention_llama(Tape& t, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
+                                     double scale, double dropout);
+EagerAttention eager_attention_gpt2(Tape& t, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
+                                    double scale, double dropout);
 
 }  // namespace vramplan

@@ -52,8 +52,7 @@ struct FillTickets final : SaveHook {
   explicit FillTickets(Frame& f) : frame(f) {}
   Saved pack(Tape& t, const Tensor& x) override {
     if (x && x->storage->category == Category::temporary) t.memory().reclassify(x, Category::recomputed_activation);
-    if (Ticket* ticket = frame.tickets[frame.recomputed])
-      ticket->fill(x ? t.detached(x) : x);
+    if (Ticket* ticket = frame.tickets[frame.recomputed]) ticket->fill(x ? t.detached(x) : x);
     if (++frame.recomputed == frame.tickets.size()) throw StopRecomputation{};
     return Saved(x);
   }
@@ -64,8 +63,13 @@ struct FillTickets final : SaveHook {
 class Recomputing {
  public:
   Recomputing(Tape& t, std::uint64_t random_call, std::optional<DType> autocast)
-      : tape_(t), grad_(t.grad_enabled, true), mode_(t.recomputing, true), draws_(t.random_calls, random_call),
-        category_(t.memory().category, Category::temporary), phase_(t.memory(), Phase::recompute), place_(t, t.memory().place.module) {
+      : tape_(t),
+        grad_(t.grad_enabled, true),
+        mode_(t.recomputing, true),
+        draws_(t.random_calls, random_call),
+        category_(t.memory().category, Category::temporary),
+        phase_(t.memory(), Phase::recompute),
+        place_(t, t.memory().place.module) {
     tape_.enter_autocast(autocast);
   }
   ~Recomputing() { tape_.leave_autocast(); }

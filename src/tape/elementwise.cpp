@@ -60,7 +60,8 @@ Grads cast_backward(Tape& t, Node& n, Grads& dy) { return {cast(t, dy[0], n.dtyp
 
 /// mean_backward: the gradient is expanded (no memory) and divided (a full tensor).
 Grads mean_backward(Tape& t, Node& n, Grads& dy) {
-  const Tensor wide = t.view_of(dy[0], n.dims, expanded_strides(dy[0].shape(), dy[0].strides(), n.dims), dy[0]->offset, dy[0].dtype());
+  const Tensor wide =
+      t.view_of(dy[0], n.dims, expanded_strides(dy[0].shape(), dy[0].strides(), n.dims), dy[0]->offset, dy[0].dtype());
   Tensor dx = t.memory().empty(n.dims, wide.dtype(), "div");
   t.backend().unary(Unary::scale, dx, wide, n.number);
   return {dx};
@@ -102,8 +103,10 @@ Tensor add_in_place(Tape& t, const Tensor& a, const Tensor& b) {
 Tensor mul(Tape& t, const Tensor& a, const Tensor& b) {
   auto node = t.record("MulBackward0", mul_backward, {&a, &b});
   if (node) {
-    if (node->wants(1)) t.save(node, a);
-    else node->keep_for_backward(Saved());
+    if (node->wants(1))
+      t.save(node, a);
+    else
+      node->keep_for_backward(Saved());
     if (node->wants(0)) t.save(node, b);
   }
   return t.output(node, product(t, a, b));

@@ -11,19 +11,19 @@ Tensor filled(Tape& t, const Dims& shape, DType dtype, double value, const char*
 Tensor arange(Tape& t, std::int64_t n);  ///< int64 [n]: 0, 1, ...
 
 // ---- two operands, broadcast and promoted ----
-Tensor add(Tape& t, const Tensor& a, const Tensor& b);       ///< keeps nothing
+Tensor add(Tape& t, const Tensor& a, const Tensor& b);           ///< keeps nothing
 Tensor add_in_place(Tape& t, const Tensor& a, const Tensor& b);  ///< a += b; keeps nothing
-Tensor mul(Tape& t, const Tensor& a, const Tensor& b);       ///< keeps each operand that the other's gradient needs
+Tensor mul(Tape& t, const Tensor& a, const Tensor& b);           ///< keeps each operand that the other's gradient needs
 Tensor compare(Tape& t, Binary op, const Tensor& a, const Tensor& b, const char* name);  ///< bool result, no gradient
 
 // ---- one operand and numbers ----
 Tensor scale(Tape& t, const Tensor& x, double a, const char* op = "mul");  ///< keeps nothing
-Tensor shift(Tape& t, const Tensor& x, double a);   ///< x + a; keeps nothing
-Tensor negate(Tape& t, const Tensor& x);            ///< keeps nothing
+Tensor shift(Tape& t, const Tensor& x, double a);                          ///< x + a; keeps nothing
+Tensor negate(Tape& t, const Tensor& x);                                   ///< keeps nothing
 /// keeps x; autocast runs it in fp32. Backward makes x^(e-1), e times that, and the product with the gradient.
 Tensor power(Tape& t, const Tensor& x, double e);
-Tensor rsqrt(Tape& t, const Tensor& x);             ///< keeps the result; autocast runs it in fp32
-Tensor tanh(Tape& t, const Tensor& x);              ///< keeps the result
+Tensor rsqrt(Tape& t, const Tensor& x);                            ///< keeps the result; autocast runs it in fp32
+Tensor tanh(Tape& t, const Tensor& x);                             ///< keeps the result
 Tensor map(Tape& t, Unary op, const Tensor& x, const char* name);  ///< no gradient (cos, sin ...)
 
 // ---- types and copies ----

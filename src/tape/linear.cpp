@@ -17,18 +17,22 @@ bool column_major(const Tensor& x) { return x.strides().at(0) == 1 && x.strides(
 
 /// mm_mat1_backward and mm_mat2_backward of FunctionsManual.cpp: the gradient takes the layout of its operand.
 Tensor gradient_of_left(Tape& t, const Tensor& dy, const Tensor& b, bool columns) {
-  return columns ? transposed(t, product(t, b, transposed(t, dy, 0, 1), "mm"), 0, 1) : product(t, dy, transposed(t, b, 0, 1), "mm");
+  return columns ? transposed(t, product(t, b, transposed(t, dy, 0, 1), "mm"), 0, 1)
+                 : product(t, dy, transposed(t, b, 0, 1), "mm");
 }
 Tensor gradient_of_right(Tape& t, const Tensor& dy, const Tensor& a, bool columns) {
-  return columns ? transposed(t, product(t, transposed(t, dy, 0, 1), a, "mm"), 0, 1) : product(t, transposed(t, a, 0, 1), dy, "mm");
+  return columns ? transposed(t, product(t, transposed(t, dy, 0, 1), a, "mm"), 0, 1)
+                 : product(t, transposed(t, a, 0, 1), dy, "mm");
 }
 
 void save_operands(Tape& t, const Ref<Node>& node, const Tensor& a, const Tensor& b, std::size_t first) {
   if (!node) return;
   node->first = a.rank() == 2 && column_major(a);
   node->second = b.rank() == 2 && column_major(b);
-  if (node->wants(first + 1)) t.save(node, a);
-  else node->keep_for_backward(Saved());
+  if (node->wants(first + 1))
+    t.save(node, a);
+  else
+    node->keep_for_backward(Saved());
   if (node->wants(first)) t.save(node, b);
 }
 
@@ -78,7 +82,8 @@ Tensor addmm(Tape& t, const Tensor& bias0, const Tensor& a0, const Tensor& b0) {
   auto node = t.record("AddmmBackward0", addmm_backward, {&bias, &a, &b});
   save_operands(t, node, a, b, 1);
   Tensor y = t.memory().empty({a.size(0), b.size(1)}, a.dtype(), "addmm");
-  const Tensor rows = t.view_of(bias, y.shape(), expanded_strides(bias.shape(), bias.strides(), y.shape()), bias->offset, bias.dtype());
+  const Tensor rows =
+      t.view_of(bias, y.shape(), expanded_strides(bias.shape(), bias.strides(), y.shape()), bias->offset, bias.dtype());
   t.backend().unary(Unary::copy, y, rows, 0);
   t.backend().matmul(y, a, b, 1, 1);
   return t.output(node, y);

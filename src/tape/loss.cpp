@@ -29,7 +29,8 @@ Grads nll_backward(Tape& t, Node& n, Grads& dy) {
 }
 
 Tensor softmax_kernel(Tape& t, const Tensor& x, DType dtype, bool log) {
-  auto node = log ? t.record("LogSoftmaxBackward0", log_softmax_backward, {&x}) : t.record("SoftmaxBackward0", softmax_backward, {&x});
+  auto node = log ? t.record("LogSoftmaxBackward0", log_softmax_backward, {&x})
+                  : t.record("SoftmaxBackward0", softmax_backward, {&x});
   if (node) node->dtype = x.dtype();
   Tensor y = t.memory().empty(x.shape(), dtype, log ? "_log_softmax" : "_softmax");
   t.backend().softmax(y, x, log);

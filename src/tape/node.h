@@ -70,7 +70,7 @@ struct Node final : GradFn, Pooled<Node> {
   Place place;
   std::uint64_t sequence = 0;  ///< later nodes run first
   InlineVector<Edge, 4> next;
-  Expected expected;           ///< of a gradient of any output: outputs of one operation are alike
+  Expected expected;  ///< of a gradient of any output: outputs of one operation are alike
   InlineVector<Saved, 4> saved;
 
   // Attributes, as the operation's backward reads them.
@@ -78,19 +78,23 @@ struct Node final : GradFn, Pooled<Node> {
   std::int64_t first = 0, second = 0;
   Dims dims;
   DType dtype = DType::fp32;
-  TensorImpl* leaf = nullptr;    ///< AccumulateGrad: whose gradient
-  Ref<TensorImpl> keep;          ///< and what keeps that leaf alive
-  std::unique_ptr<Rare> rare;    ///< what only few operations need
+  TensorImpl* leaf = nullptr;  ///< AccumulateGrad: whose gradient
+  Ref<TensorImpl> keep;        ///< and what keeps that leaf alive
+  std::unique_ptr<Rare> rare;  ///< what only few operations need
 
   // The engine's.
   std::uint32_t outputs = 0, dependencies = 0, task = 0;
   InlineVector<Tensor, 3> arrived;
 
   bool wants(std::size_t i) const { return i < next.size() && static_cast<bool>(next[i].node); }
-  Tensor get(Tape& tape, std::size_t i) const { return i < 4 ? saved[i].unpack(tape) : rare->saved[i - 4].unpack(tape); }
+  Tensor get(Tape& tape, std::size_t i) const {
+    return i < 4 ? saved[i].unpack(tape) : rare->saved[i - 4].unpack(tape);
+  }
   void keep_for_backward(Saved s) {
-    if (saved.size() < 4) saved.push_back(std::move(s));
-    else more().saved.push_back(std::move(s));
+    if (saved.size() < 4)
+      saved.push_back(std::move(s));
+    else
+      more().saved.push_back(std::move(s));
   }
   void drop_saved() {
     saved.clear();

@@ -99,7 +99,9 @@ void Tape::save_result(const Ref<Node>& node, const Tensor& t) {
   if (node) save(node, detached(t));
 }
 
-Tensor Tape::detached(const Tensor& t) const { return Tensor(make_ref<TensorImpl>(t->storage, t.shape(), t.strides(), t->offset, t.dtype())); }
+Tensor Tape::detached(const Tensor& t) const {
+  return Tensor(make_ref<TensorImpl>(t->storage, t.shape(), t.strides(), t->offset, t.dtype()));
+}
 
 Tensor Tape::output(const Ref<Node>& node, Tensor y) {
   if (!node) return y;
@@ -111,7 +113,8 @@ Tensor Tape::output(const Ref<Node>& node, Tensor y) {
   return y;
 }
 
-Tensor Tape::view_of(const Tensor& base, const Dims& shape, const Dims& strides, std::int64_t offset, DType dtype) const {
+Tensor Tape::view_of(const Tensor& base, const Dims& shape, const Dims& strides, std::int64_t offset,
+                     DType dtype) const {
   Tensor v(make_ref<TensorImpl>(base->storage, shape, strides, offset, dtype));
   v->base = base->base ? base->base : base.ref();
   return v;

@@ -57,7 +57,7 @@ class Tape {
 
   bool grad_enabled = true;
   bool recomputing = false;
-  std::uint64_t seed = 0;         ///< of all random numbers
+  std::uint64_t seed = 0;          ///< of all random numbers
   std::uint64_t random_calls = 0;  ///< draws so far: restored by checkpoint() so that recompute draws the same
 
   RandomKey next_random() { return {seed, random_calls++}; }

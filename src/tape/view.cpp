@@ -22,7 +22,9 @@ Tensor narrowed(Tape& t, const Tensor& x, std::size_t dim, std::int64_t start, s
 }
 
 Grads reshape_back(Tape& t, Node& n, Grads& dy) { return {reshape(t, dy[0], n.dims)}; }
-Grads transpose_back(Tape& t, Node& n, Grads& dy) { return {transposed(t, dy[0], static_cast<int>(n.first), static_cast<int>(n.second))}; }
+Grads transpose_back(Tape& t, Node& n, Grads& dy) {
+  return {transposed(t, dy[0], static_cast<int>(n.first), static_cast<int>(n.second))};
+}
 Grads expand_back(Tape& t, Node& n, Grads& dy) { return {n.dims == dy[0].shape() ? dy[0] : sum_to(t, dy[0], n.dims)}; }
 
 Grads slice_back(Tape& t, Node& n, Grads& dy) {
@@ -37,8 +39,10 @@ Grads split_back(Tape& t, Node& n, Grads& dy) {
   const std::int64_t part = n.dims.at(-1) / 3;
   for (std::size_t i = 0; i < 3; ++i) {
     const Tensor place = narrowed(t, dx, n.dims.size() - 1, static_cast<std::int64_t>(i) * part, part);
-    if (dy[i]) t.backend().unary(Unary::copy, place, dy[i], 0);
-    else t.backend().fill(place, 0);
+    if (dy[i])
+      t.backend().unary(Unary::copy, place, dy[i], 0);
+    else
+      t.backend().fill(place, 0);
   }
   return {dx};
 }
@@ -104,7 +108,8 @@ std::array<Tensor, 3> split3(Tape& t, const Tensor& x) {
   if (node) node->dims = x.shape(), node->dtype = x.dtype();
   const std::int64_t part = x.size(-1) / 3;
   std::array<Tensor, 3> out;
-  for (std::size_t i = 0; i < 3; ++i) out[i] = t.output(node, narrowed(t, x, x.shape().size() - 1, static_cast<std::int64_t>(i) * part, part));
+  for (std::size_t i = 0; i < 3; ++i)
+    out[i] = t.output(node, narrowed(t, x, x.shape().size() - 1, static_cast<std::int64_t>(i) * part, part));
   return out;
 }
 

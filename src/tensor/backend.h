@@ -12,8 +12,39 @@
 
 namespace vramplan {
 
-enum class Unary { copy, neg, scale, add, pow, exponential, sqrt, rsqrt, tanh, sin, cos, silu, gelu, gelu_tanh, relu, mask_to_bias, logical_not };  // exponential: a^x
-enum class Binary { add, sub, mul, div, less_equal, greater, logical_and, tanh_backward, silu_backward, gelu_backward, gelu_tanh_backward, relu_backward };
+enum class Unary {
+  copy,
+  neg,
+  scale,
+  add,
+  pow,
+  exponential,
+  sqrt,
+  rsqrt,
+  tanh,
+  sin,
+  cos,
+  silu,
+  gelu,
+  gelu_tanh,
+  relu,
+  mask_to_bias,
+  logical_not
+};  // exponential: a^x
+enum class Binary {
+  add,
+  sub,
+  mul,
+  div,
+  less_equal,
+  greater,
+  logical_and,
+  tanh_backward,
+  silu_backward,
+  gelu_backward,
+  gelu_tanh_backward,
+  relu_backward
+};
 
 /// Position of a draw in the counter-based random stream: the n-th element of call `call` under `seed`.
 struct RandomKey {
@@ -65,11 +96,13 @@ class Backend {
   virtual void softmax_backward(const Tensor& dx, const Tensor& dy, const Tensor& y, bool log) = 0;
   virtual void dropout(const Tensor& y, const Tensor& mask, const Tensor& x, double p, RandomKey key) = 0;
 
-  virtual void layer_norm(const Tensor& y, const Tensor& mean, const Tensor& rstd, const Tensor& x, const Tensor& w, const Tensor& b, double eps) = 0;
-  virtual void layer_norm_backward(const Tensor& dx, const Tensor& dw, const Tensor& db, const Tensor& dy, const Tensor& x, const Tensor& mean,
-                                   const Tensor& rstd, const Tensor& w) = 0;
+  virtual void layer_norm(const Tensor& y, const Tensor& mean, const Tensor& rstd, const Tensor& x, const Tensor& w,
+                          const Tensor& b, double eps) = 0;
+  virtual void layer_norm_backward(const Tensor& dx, const Tensor& dw, const Tensor& db, const Tensor& dy,
+                                   const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& w) = 0;
   virtual void rms_norm(const Tensor& y, const Tensor& rstd, const Tensor& x, const Tensor& w, double eps) = 0;
-  virtual void rms_norm_backward(const Tensor& dx, const Tensor& dw, const Tensor& dy, const Tensor& x, const Tensor& rstd, const Tensor& w) = 0;
+  virtual void rms_norm_backward(const Tensor& dx, const Tensor& dw, const Tensor& dy, const Tensor& x,
+                                 const Tensor& rstd, const Tensor& w) = 0;
 
   /// y[n, h] = w[ids[n], h]
   virtual void embedding(const Tensor& y, const Tensor& w, const Tensor& ids) = 0;
@@ -80,10 +113,11 @@ class Backend {
   virtual void nll_backward(const Tensor& dx, const Tensor& dloss, const Tensor& target, const Tensor& total) = 0;
 
   /// q [b, a, s, d], k and v [b, k, s, d]; bias may be null or broadcast to [b, a, s, s]; lse [b, a, >= s].
-  virtual void attention(const Tensor& out, const Tensor& lse, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bias,
-                         const AttentionArgs& args) = 0;
-  virtual void attention_backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& dout, const Tensor& q, const Tensor& k,
-                                  const Tensor& v, const Tensor& bias, const Tensor& out, const Tensor& lse, const AttentionArgs& args) = 0;
+  virtual void attention(const Tensor& out, const Tensor& lse, const Tensor& q, const Tensor& k, const Tensor& v,
+                         const Tensor& bias, const AttentionArgs& args) = 0;
+  virtual void attention_backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& dout,
+                                  const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bias,
+                                  const Tensor& out, const Tensor& lse, const AttentionArgs& args) = 0;
 
   /// One element per parameter: w, m, v are updated in place.
   virtual void adam(const Tensor& w, const Tensor& g, const Tensor& m, const Tensor& v, const AdamArgs& args) = 0;

@@ -10,7 +10,8 @@ namespace vramplan {
 std::int64_t count(const Dims& shape) {
   std::int64_t n = 1;
   for (std::int64_t d : shape)
-    if (__builtin_mul_overflow(n, d, &n)) throw Overflow("a tensor of shape " + to_string(shape) + " has more elements than 64 bits can count");
+    if (__builtin_mul_overflow(n, d, &n))
+      throw Overflow("a tensor of shape " + to_string(shape) + " has more elements than 64 bits can count");
   return n;
 }
 
@@ -57,7 +58,8 @@ Dims broadcast(const Dims& a, const Dims& b) {
   for (std::size_t i = 0; i < rank; ++i) {
     const std::int64_t x = i + a.size() >= rank ? a[i + a.size() - rank] : 1;
     const std::int64_t y = i + b.size() >= rank ? b[i + b.size() - rank] : 1;
-    if (x != y && x != 1 && y != 1) throw std::logic_error("shapes " + to_string(a) + " and " + to_string(b) + " do not broadcast");
+    if (x != y && x != 1 && y != 1)
+      throw std::logic_error("shapes " + to_string(a) + " and " + to_string(b) + " do not broadcast");
     out[i] = x == 1 ? y : x;
   }
   return out;
@@ -67,7 +69,8 @@ Dims expanded_strides(const Dims& shape, const Dims& strides, const Dims& to) {
   Dims out;
   out.resize(to.size());
   const std::size_t lead = to.size() - shape.size();
-  for (std::size_t i = 0; i < to.size(); ++i) out[i] = i < lead || (shape[i - lead] == 1 && to[i] != 1) ? 0 : strides[i - lead];
+  for (std::size_t i = 0; i < to.size(); ++i)
+    out[i] = i < lead || (shape[i - lead] == 1 && to[i] != 1) ? 0 : strides[i - lead];
   return out;
 }
 
@@ -101,8 +104,10 @@ Dims resolved(const Dims& shape, Dims to) {
   std::int64_t known = 1;
   std::int64_t* open = nullptr;
   for (std::int64_t& d : to) {
-    if (d == -1) open = &d;
-    else known *= d;
+    if (d == -1)
+      open = &d;
+    else
+      known *= d;
   }
   if (open) *open = count(shape) / known;
   if (count(to) != count(shape)) throw std::logic_error("cannot see " + to_string(shape) + " as " + to_string(to));
@@ -112,7 +117,8 @@ Dims resolved(const Dims& shape, Dims to) {
 // After ATen/TensorIterator.cpp: an insertion sort with ambiguous comparisons, dimensions from the inside out.
 Dims elementwise_strides(const Dims& shape, const Operand* operands, int n) {
   bool plain = true;
-  for (int i = 0; i < n; ++i) plain = plain && *operands[i].shape == shape && is_contiguous(shape, *operands[i].strides);
+  for (int i = 0; i < n; ++i)
+    plain = plain && *operands[i].shape == shape && is_contiguous(shape, *operands[i].strides);
   if (plain) return contiguous_strides(shape);
   InlineVector<Dims, 3> strides;
   for (int i = 0; i < n; ++i) strides.push_back(expanded_strides(*operands[i].shape, *operands[i].strides, shape));
@@ -130,8 +136,10 @@ Dims elementwise_strides(const Dims& shape, const Operand* operands, int n) {
     std::size_t moving = i;
     for (std::size_t j = i; j-- > 0;) {
       const int c = compare(perm[j], perm[moving]);
-      if (c > 0) std::swap(perm[j], perm[moving]), moving = j;
-      else if (c < 0) break;
+      if (c > 0)
+        std::swap(perm[j], perm[moving]), moving = j;
+      else if (c < 0)
+        break;
     }
   }
   Dims out;

@@ -5,10 +5,17 @@
 namespace vramplan {
 namespace {
 constexpr std::array<DTypeFacts, 11> kFacts{{
-    {DType::fp32, "fp32", 32, true},      {DType::tf32, "tf32", 32, true},          {DType::fp16, "fp16", 16, true},
-    {DType::bf16, "bf16", 16, true},      {DType::fp8_e4m3, "fp8-e4m3", 8, true},   {DType::fp8_e5m2, "fp8-e5m2", 8, true},
-    {DType::int8, "int8", 8, false},      {DType::int4, "int4", 4, false},          {DType::nf4, "nf4", 4, false},
-    {DType::int64, "int64", 64, false},   {DType::boolean, "bool", 8, false},
+    {DType::fp32, "fp32", 32, true},
+    {DType::tf32, "tf32", 32, true},
+    {DType::fp16, "fp16", 16, true},
+    {DType::bf16, "bf16", 16, true},
+    {DType::fp8_e4m3, "fp8-e4m3", 8, true},
+    {DType::fp8_e5m2, "fp8-e5m2", 8, true},
+    {DType::int8, "int8", 8, false},
+    {DType::int4, "int4", 4, false},
+    {DType::nf4, "nf4", 4, false},
+    {DType::int64, "int64", 64, false},
+    {DType::boolean, "bool", 8, false},
 }};
 }  // namespace
 

@@ -29,8 +29,12 @@ std::uint32_t Ledger::allocate(const Record& r, Category c) {
   events_.push_back({i, Event::Kind::allocate, c, phase_});
   return i;
 }
-void Ledger::release(std::uint32_t record) { events_.push_back({record, Event::Kind::release, Category::temporary, phase_}); }
-void Ledger::reclassify(std::uint32_t record, Category c) { events_.push_back({record, Event::Kind::reclassify, c, phase_}); }
+void Ledger::release(std::uint32_t record) {
+  events_.push_back({record, Event::Kind::release, Category::temporary, phase_});
+}
+void Ledger::reclassify(std::uint32_t record, Category c) {
+  events_.push_back({record, Event::Kind::reclassify, c, phase_});
+}
 
 Tally Ledger::live(Instant t) const {
   Tally out;

@@ -17,8 +17,8 @@ inline constexpr std::uint64_t kBlock = 512;  // kMinBlockSize of c10/cuda/CUDAC
 
 /// Where in the model something is made. Strings outlive the ledger: literals, or names owned by the model.
 struct Place {
-  std::int32_t layer = -1;      ///< -1 outside the repeated layers
-  const char* module = "";      ///< "self_attn", "mlp", "lm_head" ...
+  std::int32_t layer = -1;  ///< -1 outside the repeated layers
+  const char* module = "";  ///< "self_attn", "mlp", "lm_head" ...
 };
 
 struct Record {

@@ -44,12 +44,12 @@ class TensorImpl final : public Counted, public Pooled<TensorImpl> {
   DType dtype;
   bool requires_grad = false;
   bool leaf = true;
-  bool pinned = false;          ///< Python has seen it, and so counts one reference for life: never uniquely owned
-  std::uint32_t output = 0;     ///< which output of grad_fn this is
-  Ref<GradFn> grad_fn;          ///< null for leaves
+  bool pinned = false;            ///< Python has seen it, and so counts one reference for life: never uniquely owned
+  std::uint32_t output = 0;       ///< which output of grad_fn this is
+  Ref<GradFn> grad_fn;            ///< null for leaves
   GradFn* accumulator = nullptr;  ///< the leaf's AccumulateGrad while a graph holds one
-  Ref<TensorImpl> base;         ///< of a view
-  Ref<TensorImpl> grad;         ///< of a leaf
+  Ref<TensorImpl> base;           ///< of a view
+  Ref<TensorImpl> grad;           ///< of a leaf
 };
 
 class Tensor {

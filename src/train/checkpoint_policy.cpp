@@ -30,7 +30,8 @@ std::vector<LayerRun> cut_layers(const Checkpointing& policy, std::int64_t layer
   if (policy.kind == CheckpointKind::none) return {{0, layers, false}};
   const std::int64_t n = policy.kind == CheckpointKind::per_layer ? layers : policy.n;
   if (n < 1 || n > layers)
-    throw UserError(fmt::format("{} segments over {} layers", n, layers), "segments", fmt::format("ask for 1 to {}", layers), Exit::usage);
+    throw UserError(fmt::format("{} segments over {} layers", n, layers), "segments",
+                    fmt::format("ask for 1 to {}", layers), Exit::usage);
   std::vector<LayerRun> runs;
   std::int64_t first = 0;
   if (policy.kind == CheckpointKind::sequential) {
@@ -53,9 +54,12 @@ RunStack layer_runner(const Checkpointing& policy) {
     const bool mask_as_argument = policy.kind == CheckpointKind::per_layer && stack.mask_is_argument;
     Tensor x = given;
     for (const LayerRun& run : cut_layers(policy, stack.count)) {
-      if (!run.checkpointed) x = run_layers(stack, run, x);
-      else if (mask_as_argument) x = checkpoint(t, variant, one_layer(stack, run.first), x, stack.mask(run.first));
-      else x = checkpoint(t, variant, several_layers(stack, run), x);
+      if (!run.checkpointed)
+        x = run_layers(stack, run, x);
+      else if (mask_as_argument)
+        x = checkpoint(t, variant, one_layer(stack, run.first), x, stack.mask(run.first));
+      else
+        x = checkpoint(t, variant, several_layers(stack, run), x);
     }
     return x;
   };

@@ -14,7 +14,8 @@ Tensor like(Tape& t, const Tensor& x, const char* op) { return t.memory().empty_
 
 }  // namespace
 
-OptimizerState::OptimizerState(Tape& t, const Optimizer& options, bool master_weights) : tape_(t), options_(options), master_(master_weights) {}
+OptimizerState::OptimizerState(Tape& t, const Optimizer& options, bool master_weights)
+    : tape_(t), options_(options), master_(master_weights) {}
 
 Tensor OptimizerState::target(const Parameter& p, std::size_t i) const { return master_ ? slots_[i].master : p.tensor; }
 
@@ -56,8 +57,10 @@ void OptimizerState::make_states(const std::vector<Parameter>& parameters) {
 void OptimizerState::step(const std::vector<Parameter>& parameters) {
   Restore no_grad(tape_.grad_enabled, false);
   if (steps_++ == 0) make_states(parameters);
-  if (options_.kind == OptimizerKind::sgd) sgd(parameters);
-  else adam(parameters);
+  if (options_.kind == OptimizerKind::sgd)
+    sgd(parameters);
+  else
+    adam(parameters);
   if (master_)
     for (std::size_t i = 0; i < parameters.size(); ++i) publish(parameters[i], i);
 }
@@ -66,8 +69,10 @@ void OptimizerState::adam(const std::vector<Parameter>& parameters) {
   const bool foreach = options_.form == OptimizerForm::foreach, loop = options_.form == OptimizerForm::for_loop;
   const bool l2 = options_.kind == OptimizerKind::adam && options_.weight_decay != 0;
   std::vector<Tensor> list;
-  for (std::size_t i = 0; foreach && master_ && i < parameters.size(); ++i) list.push_back(tape_.memory().empty_like(parameters[i].tensor, DType::fp32, "grad_fp32"));
-  for (std::size_t i = 0; foreach && l2 && i < parameters.size(); ++i) list.push_back(like(tape_, target(parameters[i], i), "_foreach_add"));
+  for (std::size_t i = 0; foreach && master_ && i < parameters.size(); ++i)
+    list.push_back(tape_.memory().empty_like(parameters[i].tensor, DType::fp32, "grad_fp32"));
+  for (std::size_t i = 0; foreach && l2 && i < parameters.size(); ++i)
+    list.push_back(like(tape_, target(parameters[i], i), "_foreach_add"));
   list.clear();
   Tensor denominator;  // a Python local: the one of the last parameter lives until this one's is bound
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -87,14 +92,16 @@ void OptimizerState::adam(const std::vector<Parameter>& parameters) {
 void OptimizerState::apply_adam(const Parameter& p, std::size_t i) {
   if (!p.tensor->grad) return;
   const Slot& s = slots_[i];
-  tape_.backend().adam(target(p, i), gradient_of(p), s.first, s.second,
-                       {options_.lr, kBeta1, kBeta2, kEps, options_.weight_decay, steps_, options_.kind == OptimizerKind::adamw});
+  tape_.backend().adam(
+      target(p, i), gradient_of(p), s.first, s.second,
+      {options_.lr, kBeta1, kBeta2, kEps, options_.weight_decay, steps_, options_.kind == OptimizerKind::adamw});
 }
 
 void OptimizerState::sgd(const std::vector<Parameter>& parameters) {
   const bool foreach = options_.form == OptimizerForm::foreach, loop = options_.form == OptimizerForm::for_loop;
   std::vector<Tensor> list;
-  for (std::size_t i = 0; foreach && options_.weight_decay != 0 && i < parameters.size(); ++i) list.push_back(like(tape_, target(parameters[i], i), "_foreach_add"));
+  for (std::size_t i = 0; foreach && options_.weight_decay != 0 && i < parameters.size(); ++i)
+    list.push_back(like(tape_, target(parameters[i], i), "_foreach_add"));
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     Tensor decayed;
     if (loop && options_.weight_decay != 0) decayed = like(tape_, target(parameters[i], i), "add");
@@ -118,7 +125,9 @@ void OptimizerState::apply_sgd(const Parameter& p, std::size_t i) {
   }
 }
 
-void OptimizerState::publish(const Parameter& p, std::size_t i) { tape_.backend().unary(Unary::copy, p.tensor, slots_[i].master, 0); }
+void OptimizerState::publish(const Parameter& p, std::size_t i) {
+  tape_.backend().unary(Unary::copy, p.tensor, slots_[i].master, 0);
+}
 
 void clip_gradients(Tape& t, const std::vector<Parameter>& parameters, double largest) {
   Restore no_grad(t.grad_enabled, false);
@@ -134,7 +143,8 @@ void clip_gradients(Tape& t, const std::vector<Parameter>& parameters, double la
     }
     if (norms.empty()) return;
     const Tensor stacked = m.empty({static_cast<std::int64_t>(norms.size())}, norms[0].dtype(), "cat");
-    for (std::size_t i = 0; i < norms.size(); ++i) b.unary(Unary::copy, t.view_of(stacked, {}, {}, static_cast<std::int64_t>(i), stacked.dtype()), norms[i], 0);
+    for (std::size_t i = 0; i < norms.size(); ++i)
+      b.unary(Unary::copy, t.view_of(stacked, {}, {}, static_cast<std::int64_t>(i), stacked.dtype()), norms[i], 0);
     total = m.empty({}, stacked.dtype(), "linalg_vector_norm");
     b.norm(total, stacked);
   }

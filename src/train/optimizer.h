@@ -4,7 +4,8 @@
 //   AdamW, Adam   states m and v in the parameter's type. foreach: one list of sqrt(v), 1x the parameters (L2 weight
 //                 decay of Adam makes a list of gradients first, freed before). for-loop: sqrt and quotient of one
 //                 parameter at a time. fused: nothing, but a 4-byte step counter a parameter on the device.
-//   SGD           momentum buffers when momentum > 0; weight decay makes gradients + decay: all at once or one at a time.
+//   SGD           momentum buffers when momentum > 0; weight decay makes gradients + decay: all at once or one at a
+//   time.
 //
 // With master weights the update is done on fp32 copies: gradients are cast to fp32 in the foreach and for-loop forms,
 // read as they are in the fused one.

@@ -18,8 +18,13 @@ AttentionChoice attention_choice(const TrainOptions& options) {
 }
 
 Trainer::Trainer(Backend& backend, const ModelConfig& c, const TrainOptions& options)
-    : config_(c), options_(options), memory_(backend, ledger_), tape_(memory_), weights_(make_weights(tape_, c, parameter_type(options.precision))),
-      optimizer_(tape_, options.optimizer, has_master_weights(options.precision)), attention_(attention_choice(options)),
+    : config_(c),
+      options_(options),
+      memory_(backend, ledger_),
+      tape_(memory_),
+      weights_(make_weights(tape_, c, parameter_type(options.precision))),
+      optimizer_(tape_, options.optimizer, has_master_weights(options.precision)),
+      attention_(attention_choice(options)),
       run_(layer_runner(options.checkpoint)) {
   optimizer_.prepare(weights_.parameters);
   make_batch();

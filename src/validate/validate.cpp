@@ -27,11 +27,18 @@ struct Run {
     const StepMarks& m = steps[i];
     const Ledger& l = trainer.ledger();
     auto peak = [&](Ledger::Instant a, Ledger::Instant b) { return l.peak(a, b).tally; };
-    return {peak(m.micro[0].forward, m.micro[0].backward), l.live(m.micro[0].backward), peak(m.micro.back().backward, m.clip), l.live(m.clip),
-            peak(m.clip, m.zero), l.live(m.zero), l.live(m.end), peak(m.micro[0].forward, m.end)};
+    return {peak(m.micro[0].forward, m.micro[0].backward),
+            l.live(m.micro[0].backward),
+            peak(m.micro.back().backward, m.clip),
+            l.live(m.clip),
+            peak(m.clip, m.zero),
+            l.live(m.zero),
+            l.live(m.end),
+            peak(m.micro[0].forward, m.end)};
   }
   Tally held() const {
-    const Tally after = trainer.ledger().live(steps[0].micro[0].backward), before = trainer.ledger().live(trainer.ready());
+    const Tally after = trainer.ledger().live(steps[0].micro[0].backward),
+                before = trainer.ledger().live(trainer.ready());
     return {after.requested - before.requested, after.rounded - before.rounded};
   }
 };
@@ -41,13 +48,18 @@ struct Field {
   Tally GoldenStep::*member;
   bool peak;
 };
-constexpr std::array<Field, 8> kFields{{{"peak_forward", &GoldenStep::peak_forward, true}, {"after_forward", &GoldenStep::after_forward, false},
-                                        {"peak_backward", &GoldenStep::peak_backward, true}, {"after_backward", &GoldenStep::after_backward, false},
-                                        {"peak_optimizer", &GoldenStep::peak_optimizer, true}, {"after_step", &GoldenStep::after_step, false},
-                                        {"end", &GoldenStep::end, false}, {"peak", &GoldenStep::peak, true}}};
+constexpr std::array<Field, 8> kFields{{{"peak_forward", &GoldenStep::peak_forward, true},
+                                        {"after_forward", &GoldenStep::after_forward, false},
+                                        {"peak_backward", &GoldenStep::peak_backward, true},
+                                        {"after_backward", &GoldenStep::after_backward, false},
+                                        {"peak_optimizer", &GoldenStep::peak_optimizer, true},
+                                        {"after_step", &GoldenStep::after_step, false},
+                                        {"end", &GoldenStep::end, false},
+                                        {"peak", &GoldenStep::peak, true}}};
 
 double relative(Bytes found, Bytes expected) {
-  return (static_cast<double>(found.count()) - static_cast<double>(expected.count())) / std::max(1.0, static_cast<double>(expected.count()));
+  return (static_cast<double>(found.count()) - static_cast<double>(expected.count())) /
+         std::max(1.0, static_cast<double>(expected.count()));
 }
 
 using Rows = std::map<std::string, std::pair<std::int64_t, std::int64_t>>;  // count, bytes
@@ -57,7 +69,8 @@ Rows rows_at(const Ledger& l, Ledger::Instant t, bool held_only) {
   for (const Ledger::Alive& a : l.alive(t)) {
     const Record& r = l.record(a.record);
     std::string key;
-    if (a.category == Category::parameter || a.category == Category::gradient || a.category == Category::optimizer_state || a.category == Category::input) {
+    if (a.category == Category::parameter || a.category == Category::gradient ||
+        a.category == Category::optimizer_state || a.category == Category::input) {
       if (held_only && a.category != Category::gradient && a.category != Category::optimizer_state) continue;
       key = std::string(name_of(a.category));
       if (a.category == Category::parameter && std::string_view(r.op) == "buffer") key = "buffer";
@@ -92,7 +105,9 @@ void compare_rows(const std::string& title, const Rows& ours, const Rows& theirs
   for (const auto& [key, unused] : all) {
     auto at = [&](const Rows& r) { return r.count(key) ? r.at(key) : std::pair<std::int64_t, std::int64_t>{0, 0}; };
     const auto a = at(ours), b = at(theirs);
-    if (a != b) found.emplace_back(-std::abs(a.second - b.second), fmt::format("{}: {}: ours {} x, {} B; PyTorch {} x, {} B", title, key, a.first, a.second, b.first, b.second));
+    if (a != b)
+      found.emplace_back(-std::abs(a.second - b.second), fmt::format("{}: {}: ours {} x, {} B; PyTorch {} x, {} B",
+                                                                     title, key, a.first, a.second, b.first, b.second));
   }
   std::sort(found.begin(), found.end());
   for (auto& f : found) out.push_back(std::move(f.second));
@@ -147,7 +162,9 @@ ValidatedGroup validate_file(const std::string& path) {
   ValidatedGroup group;
   group.name = std::filesystem::path(path).stem().string();
   group.rows.resize(lines.size());
-  parallel_for(lines.size(), [&](std::size_t i) { group.rows[i] = validate_case(read_golden(lines[i], fmt::format("{}:{}", path, i + 1))); });
+  parallel_for(lines.size(), [&](std::size_t i) {
+    group.rows[i] = validate_case(read_golden(lines[i], fmt::format("{}:{}", path, i + 1)));
+  });
   std::vector<double> errors;
   for (const ValidatedCase& c : group.rows) {
     ++group.cases;
@@ -161,7 +178,9 @@ ValidatedGroup validate_file(const std::string& path) {
   }
   if (!errors.empty()) {
     std::sort(errors.begin(), errors.end());
-    auto quantile = [&](double q) { return errors[static_cast<std::size_t>(std::ceil(q * static_cast<double>(errors.size()))) - 1]; };
+    auto quantile = [&](double q) {
+      return errors[static_cast<std::size_t>(std::ceil(q * static_cast<double>(errors.size()))) - 1];
+    };
     group.median = quantile(0.5);
     group.p95 = quantile(0.95);
     group.worst = errors.back();
@@ -170,6 +189,8 @@ ValidatedGroup validate_file(const std::string& path) {
   return group;
 }
 
-bool within_bounds(const ValidatedGroup& g) { return g.parameters_exact == g.expressed && g.held_exact == g.expressed && g.worst <= kPeakBound; }
+bool within_bounds(const ValidatedGroup& g) {
+  return g.parameters_exact == g.expressed && g.held_exact == g.expressed && g.worst <= kPeakBound;
+}
 
 }  // namespace vramplan

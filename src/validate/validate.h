@@ -11,9 +11,9 @@ namespace vramplan {
 struct ValidatedCase {
   std::string id, not_expressed;
   bool parameters_exact = false, held_exact = false, exact = false;
-  double worst = 0;         ///< largest relative error of a tensor peak of either step, signed
-  std::string worst_where;  ///< "step2.peak_backward"
-  Bytes expected, found;    ///< at that instant
+  double worst = 0;                    ///< largest relative error of a tensor peak of either step, signed
+  std::string worst_where;             ///< "step2.peak_backward"
+  Bytes expected, found;               ///< at that instant
   std::vector<std::string> differing;  ///< rows of tensors that differ, largest first; filled on demand
 };
 

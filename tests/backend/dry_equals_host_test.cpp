@@ -17,7 +17,9 @@ bool equal(const Ledger& a, const Ledger& b) {
   for (std::size_t i = 0; i < a.events().size(); ++i) {
     const Event &x = a.events()[i], &y = b.events()[i];
     const Record &r = a.record(x.record), &q = b.record(y.record);
-    if (x.record != y.record || x.kind != y.kind || x.category != y.category || x.phase != y.phase || r.bytes != q.bytes || !(r.shape == q.shape) || r.dtype != q.dtype) return false;
+    if (x.record != y.record || x.kind != y.kind || x.category != y.category || x.phase != y.phase ||
+        r.bytes != q.bytes || !(r.shape == q.shape) || r.dtype != q.dtype)
+      return false;
   }
   return true;
 }
@@ -36,9 +38,12 @@ void compare(const ModelConfig& c, const TrainOptions& r) {
 TEST_CASE("styles x attention x precision x N x variant") {
   for (const test::NamedModel& m : test::small_models())
     for (AttentionForm a : {AttentionForm::eager, AttentionForm::sdpa, AttentionForm::math})
-      for (Precision p : {Precision::fp32, Precision::bf16, Precision::fp16, Precision::amp_bf16, Precision::amp_fp16, Precision::mixed_bf16})
-        for (const Checkpointing& k : {Checkpointing{}, Checkpointing{CheckpointKind::per_layer, 0, false}, Checkpointing{CheckpointKind::segments, 3, true},
-                                       Checkpointing{CheckpointKind::segments, 2, false}, Checkpointing{CheckpointKind::sequential, 2, true}}) {
+      for (Precision p : {Precision::fp32, Precision::bf16, Precision::fp16, Precision::amp_bf16, Precision::amp_fp16,
+                          Precision::mixed_bf16})
+        for (const Checkpointing& k :
+             {Checkpointing{}, Checkpointing{CheckpointKind::per_layer, 0, false},
+              Checkpointing{CheckpointKind::segments, 3, true}, Checkpointing{CheckpointKind::segments, 2, false},
+              Checkpointing{CheckpointKind::sequential, 2, true}}) {
           CAPTURE(m.name);
           CAPTURE(static_cast<int>(a));
           CAPTURE(static_cast<int>(p));

@@ -9,7 +9,7 @@ using namespace vramplan::host;
 
 TEST_CASE("bf16 rounds to nearest, ties to even") {
   CHECK(to_bf16(1.0F) == 0x3f80);
-  CHECK(to_bf16(1.0F + 0x1p-8F) == 0x3f80);   // halfway, even below
+  CHECK(to_bf16(1.0F + 0x1p-8F) == 0x3f80);      // halfway, even below
   CHECK(to_bf16(1.0F + 3 * 0x1p-8F) == 0x3f82);  // halfway, even above
   CHECK(to_bf16(1.0F + 1.01F * 0x1p-8F) == 0x3f81);
   CHECK(std::isnan(from_bf16(to_bf16(std::numeric_limits<float>::quiet_NaN()))));

@@ -24,7 +24,8 @@ Result run(const std::string& arguments, const std::string& input = "") {
   REQUIRE(mkdtemp(folder));
   const std::string at(folder);
   std::ofstream(at + "/in") << input;
-  const int status = std::system((std::string(VRAMPLAN_BINARY) + " " + arguments + " <" + at + "/in >" + at + "/out 2>" + at + "/err").c_str());
+  const int status = std::system(
+      (std::string(VRAMPLAN_BINARY) + " " + arguments + " <" + at + "/in >" + at + "/out 2>" + at + "/err").c_str());
   Result r{slurp(at + "/out"), slurp(at + "/err"), WIFEXITED(status) ? WEXITSTATUS(status) : -1};
   for (const char* name : {"/in", "/out", "/err"}) std::remove((at + name).c_str());
   std::remove(folder);
@@ -40,7 +41,8 @@ TEST_CASE("the issue's three questions") {
   CHECK(a.status == 0);
   CHECK(a.out.starts_with("fits: "));
   CHECK(a.err.empty());
-  const Result b = run("estimate --config - --gpu \"RTX 3090\" --micro-batch 4 --seq 2048 --json", slurp(TEST_ROOT "/../data/models/llama-3.2-1b/config.json"));
+  const Result b = run("estimate --config - --gpu \"RTX 3090\" --micro-batch 4 --seq 2048 --json",
+                       slurp(TEST_ROOT "/../data/models/llama-3.2-1b/config.json"));
   const auto j = nlohmann::json::parse(b.out);
   CHECK(j.at("schema_version") == 1);
   CHECK(b.status == (j.at("verdict") == "does not fit" ? 1 : 0));
@@ -53,8 +55,11 @@ TEST_CASE("the issue's three questions") {
 TEST_CASE("JSON is one document with bytes as integers and the promised names") {
   const Result r = run("estimate --model gpt2 --gpu 4090 --seq 1024 --micro-batch 2 --segments 4 --json");
   const auto j = nlohmann::json::parse(r.out);
-  for (const char* key : {"verdict", "margin", "counters", "model", "held", "phases", "peak", "without_checkpointing", "recompute", "assumptions", "warnings", "job"}) CHECK(j.contains(key));
-  for (const char* key : {"allocated", "reserved", "device_used", "capacity"}) CHECK(j.at("counters").at(key).is_number_integer());
+  for (const char* key : {"verdict", "margin", "counters", "model", "held", "phases", "peak", "without_checkpointing",
+                          "recompute", "assumptions", "warnings", "job"})
+    CHECK(j.contains(key));
+  for (const char* key : {"allocated", "reserved", "device_used", "capacity"})
+    CHECK(j.at("counters").at(key).is_number_integer());
   CHECK(j.at("held").is_number_integer());
   CHECK(j.at("peak").at("tensors").size() == 10);
   CHECK(j.at("job").at("run").at("checkpoint") == "segments:4");
@@ -94,13 +99,20 @@ TEST_CASE("errors say what, where and the next step") {
     const char* arguments;
     const char* part;
   };
-  for (const Row& r : {Row{"estimte --model gpt2", "did you mean 'estimate'?"}, Row{"estimate --modle gpt2 --seq 8", "did you mean '--model'?"},
-                       Row{"estimate --model gpt-2 --seq 8", "did you mean 'gpt2'?"}, Row{"estimate --model gpt2 --seq 8k", "write 8K for 8000 or 8Ki for 8192"},
-                       Row{"estimate --model gpt2 --seq 2048", "at most --seq 1024"}, Row{"estimate --model gpt2 --seq 8 --gpu a100", "a100-sxm4-40gb"},
-                       Row{"estimate --model gpt2 --seq 8 --segments 13", "ask for 1 to 12"}, Row{"estimate --model gpt2 --seq 8 --precision fp17", "did you mean 'fp16'?"},
-                       Row{"estimate --model gpt2 --seq 8 --segments 2 --checkpoint per-layer", "exclude each other"}, Row{"estimate --layers 2 --seq 8", "--hidden"},
-                       Row{"estimate --model gpt2 --layers 2 --hidden 8 --heads 2 --seq 8", "exactly one of"}, Row{"estimate --model gpt2 --seq 8 --gpu-memory 24G", "24GiB"},
-                       Row{"estimate --model gpt2 --seq 8 --checkpoint per-lair", "did you mean 'per-layer'?"}, Row{"estimate --model gpt2 --seq 8 --vocab 9", "edit a copy of the config"}}) {
+  for (const Row& r : {Row{"estimte --model gpt2", "did you mean 'estimate'?"},
+                       Row{"estimate --modle gpt2 --seq 8", "did you mean '--model'?"},
+                       Row{"estimate --model gpt-2 --seq 8", "did you mean 'gpt2'?"},
+                       Row{"estimate --model gpt2 --seq 8k", "write 8K for 8000 or 8Ki for 8192"},
+                       Row{"estimate --model gpt2 --seq 2048", "at most --seq 1024"},
+                       Row{"estimate --model gpt2 --seq 8 --gpu a100", "a100-sxm4-40gb"},
+                       Row{"estimate --model gpt2 --seq 8 --segments 13", "ask for 1 to 12"},
+                       Row{"estimate --model gpt2 --seq 8 --precision fp17", "did you mean 'fp16'?"},
+                       Row{"estimate --model gpt2 --seq 8 --segments 2 --checkpoint per-layer", "exclude each other"},
+                       Row{"estimate --layers 2 --seq 8", "--hidden"},
+                       Row{"estimate --model gpt2 --layers 2 --hidden 8 --heads 2 --seq 8", "exactly one of"},
+                       Row{"estimate --model gpt2 --seq 8 --gpu-memory 24G", "24GiB"},
+                       Row{"estimate --model gpt2 --seq 8 --checkpoint per-lair", "did you mean 'per-layer'?"},
+                       Row{"estimate --model gpt2 --seq 8 --vocab 9", "edit a copy of the config"}}) {
     CAPTURE(r.arguments);
     const Result got = run(r.arguments);
     CHECK(got.status == 2);

@@ -16,7 +16,8 @@ using test::small_job;
 TEST_CASE("the invariant holds for every style, precision and policy") {
   for (const test::NamedModel& m : test::small_models())
     for (Precision p : {Precision::fp32, Precision::bf16, Precision::amp_bf16, Precision::mixed_bf16})
-      for (const Checkpointing& k : {Checkpointing{}, Checkpointing{CheckpointKind::segments, 3, false}, Checkpointing{CheckpointKind::sequential, 2, true}}) {
+      for (const Checkpointing& k : {Checkpointing{}, Checkpointing{CheckpointKind::segments, 3, false},
+                                     Checkpointing{CheckpointKind::sequential, 2, true}}) {
         CAPTURE(m.name);
         TrainOptions r = test::small_run(p, AttentionForm::sdpa);
         r.checkpoint = k;
@@ -29,7 +30,9 @@ TEST_CASE("the invariant holds for every style, precision and policy") {
 TEST_CASE("more never needs less: micro-batch, sequence, layers, hidden size") {
   test::Random random(11);
   for (int i = 0; i < 60; ++i) {
-    Job j = small_job(test::small_models()[random() % 9].config, test::small_run(random() % 2 ? Precision::bf16 : Precision::amp_bf16, random() % 2 ? AttentionForm::eager : AttentionForm::sdpa));
+    Job j = small_job(test::small_models()[random() % 9].config,
+                      test::small_run(random() % 2 ? Precision::bf16 : Precision::amp_bf16,
+                                      random() % 2 ? AttentionForm::eager : AttentionForm::sdpa));
     j.run.checkpoint = random() % 2 ? Checkpointing{} : Checkpointing{CheckpointKind::per_layer, 0, false};
     j.run.micro_batch = 1 + random() % 4;
     j.run.seq = 1 + random() % 20;
@@ -97,9 +100,10 @@ TEST_CASE("accumulation changes the peak once, then no more") {
   CHECK(peaks[3] == peaks[4]);
 }
 
-TEST_CASE("the embedding's gradient is no reason to call a small vocabulary expensive: full-size check against PyTorch") {
-  // full/llama-3.1-8b/b1s8192/bf16/sdpa/segments8-nr in tests/golden/full.jsonl is compared byte for byte by the validate
-  // tests; here the same job through the public call.
+TEST_CASE(
+    "the embedding's gradient is no reason to call a small vocabulary expensive: full-size check against PyTorch") {
+  // full/llama-3.1-8b/b1s8192/bf16/sdpa/segments8-nr in tests/golden/full.jsonl is compared byte for byte by the
+  // validate tests; here the same job through the public call.
   Job j;
   j.model = read_model_config(Data().model("llama-3.1-8b"), "llama-3.1-8b").config;
   j.run.seq = 8192;

@@ -14,8 +14,14 @@ const std::string& text() {
 }  // namespace
 
 TEST_CASE("names people type find the card") {
-  for (const auto& [name, id] : {std::pair{"a100-80gb", "a100-sxm4-80gb"}, {"RTX 3090", "geforce-rtx-3090"}, {"4090", "geforce-rtx-4090"}, {"rtx-4090", "geforce-rtx-4090"},
-                                 {"NVIDIA A100-SXM4-80GB", "a100-sxm4-80gb"}, {"h100-sxm", "h100-sxm5-80gb"}, {"NVIDIA GeForce RTX 3090", "geforce-rtx-3090"}, {"h200", "h200-sxm-141gb"}}) {
+  for (const auto& [name, id] : {std::pair{"a100-80gb", "a100-sxm4-80gb"},
+                                 {"RTX 3090", "geforce-rtx-3090"},
+                                 {"4090", "geforce-rtx-4090"},
+                                 {"rtx-4090", "geforce-rtx-4090"},
+                                 {"NVIDIA A100-SXM4-80GB", "a100-sxm4-80gb"},
+                                 {"h100-sxm", "h100-sxm5-80gb"},
+                                 {"NVIDIA GeForce RTX 3090", "geforce-rtx-3090"},
+                                 {"h200", "h200-sxm-141gb"}}) {
     CAPTURE(name);
     CHECK(find_card(text(), name).id == id);
   }

@@ -1,8 +1,8 @@
 // Published parameter counts, and the weights that are really made.
 #include <doctest/doctest.h>
 
-#include <set>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "backend/dry.h"
 #include "model/weights.h"
@@ -19,7 +19,8 @@ TEST_CASE("every preset has its published number of parameters") {
   for (const std::string& name : data.models()) {
     CAPTURE(name);
     REQUIRE(published.contains(name));
-    CHECK(parameter_count(read_model_config(data.model(name), name).config) == published.at(name).at("parameters").get<std::int64_t>());
+    CHECK(parameter_count(read_model_config(data.model(name), name).config) ==
+          published.at(name).at("parameters").get<std::int64_t>());
   }
 }
 

@@ -39,10 +39,16 @@ TEST_CASE("defaults that a file may leave out are those of the class") {
   CHECK(g.ffn == 256);
   CHECK(g.vocab == 50257);
   CHECK(g.residual_dropout == 0.1);
-  const std::string body = R"("hidden_size":64,"num_hidden_layers":30,"num_attention_heads":8,"intermediate_size":96,"vocab_size":100)";
+  const std::string body =
+      R"("hidden_size":64,"num_hidden_layers":30,"num_attention_heads":8,"intermediate_size":96,"vocab_size":100)";
   CHECK(*read_model_config(R"({"model_type":"mistral",)" + body + "}", "c").config.window == 4096);
   CHECK_FALSE(read_model_config(R"({"model_type":"mistral","sliding_window":null,)" + body + "}", "c").config.window);
-  const ModelConfig q = read_model_config(R"({"model_type":"qwen2","num_key_value_heads":2,"use_sliding_window":true,"sliding_window":9,"max_window_layers":20,)" + body + "}", "c").config;
+  const ModelConfig q =
+      read_model_config(
+          R"({"model_type":"qwen2","num_key_value_heads":2,"use_sliding_window":true,"sliding_window":9,"max_window_layers":20,)" +
+              body + "}",
+          "c")
+          .config;
   CHECK(q.qkv_bias);
   CHECK_FALSE(q.sliding(19));
   CHECK(q.sliding(20));
@@ -53,17 +59,23 @@ TEST_CASE("every defect is an error with its JSON path and a next step") {
   struct Row {
     std::string text, where, what;
   };
-  for (const Row& r : {Row{R"({"model_type":"lama"})", "config.json: $.model_type", "'lama'"}, Row{R"({"hidden_size":3})", "config.json: $.model_type", "missing"},
-                       Row{R"([1])", "config.json: $", "expected an object"}, Row{"{", "config.json", "not valid JSON"},
-                       Row{R"({"model_type":"llama","hidden_size":"64"})", "config.json: $.hidden_size", "whole number"},
-                       Row{R"({"model_type":"llama","hidden_size":64.5})", "config.json: $.hidden_size", "whole number"},
-                       Row{R"({"model_type":"llama","hidden_size":99999999999999999999})", "config.json: $.hidden_size", "whole number"},
-                       Row{llama(R"("hidden_size":64)"), "config.json", "stands twice"}, Row{llama(R"("num_key_value_heads":3)"), "config.json", "cannot share"},
-                       Row{llama(R"("tie_word_embeddings":1)"), "config.json: $.tie_word_embeddings", "true or false"},
-                       Row{llama(R"("hidden_act":"gelu")"), "config.json: $.hidden_act", "not modelled"},
-                       Row{llama(R"("quantization_config":{"quant_method":"gptq"})"), "config.json: $.quantization_config", "not modelled"},
-                       Row{llama(R"("num_local_experts":8)"), "config.json: $.num_local_experts", "not modelled"},
-                       Row{llama(R"("head_dim":0)"), "config.json", "at least 1"}, Row{llama(R"("attention_dropout":1.0)"), "config.json", "dropout"}}) {
+  for (const Row& r :
+       {Row{R"({"model_type":"lama"})", "config.json: $.model_type", "'lama'"},
+        Row{R"({"hidden_size":3})", "config.json: $.model_type", "missing"},
+        Row{R"([1])", "config.json: $", "expected an object"}, Row{"{", "config.json", "not valid JSON"},
+        Row{R"({"model_type":"llama","hidden_size":"64"})", "config.json: $.hidden_size", "whole number"},
+        Row{R"({"model_type":"llama","hidden_size":64.5})", "config.json: $.hidden_size", "whole number"},
+        Row{R"({"model_type":"llama","hidden_size":99999999999999999999})", "config.json: $.hidden_size",
+            "whole number"},
+        Row{llama(R"("hidden_size":64)"), "config.json", "stands twice"},
+        Row{llama(R"("num_key_value_heads":3)"), "config.json", "cannot share"},
+        Row{llama(R"("tie_word_embeddings":1)"), "config.json: $.tie_word_embeddings", "true or false"},
+        Row{llama(R"("hidden_act":"gelu")"), "config.json: $.hidden_act", "not modelled"},
+        Row{llama(R"("quantization_config":{"quant_method":"gptq"})"), "config.json: $.quantization_config",
+            "not modelled"},
+        Row{llama(R"("num_local_experts":8)"), "config.json: $.num_local_experts", "not modelled"},
+        Row{llama(R"("head_dim":0)"), "config.json", "at least 1"},
+        Row{llama(R"("attention_dropout":1.0)"), "config.json", "dropout"}}) {
     CAPTURE(r.text);
     const UserError e = failure(r.text);
     CHECK(e.where == r.where);
@@ -90,7 +102,8 @@ TEST_CASE("published configurations raise no warning") {
 TEST_CASE("damaged files are read or refused, never crash") {
   const Data data;
   test::Random random(5);
-  for (const std::string& name : {std::string("gpt2"), std::string("llama-3.1-8b"), std::string("qwen2.5-0.5b"), std::string("mistral-7b-v0.1")}) {
+  for (const std::string& name : {std::string("gpt2"), std::string("llama-3.1-8b"), std::string("qwen2.5-0.5b"),
+                                  std::string("mistral-7b-v0.1")}) {
     const std::string whole = data.model(name);
     for (int i = 0; i < 1500; ++i) {
       std::string text = whole;

@@ -28,7 +28,8 @@ struct Bench {
   }
   int made(const char* op) const {
     int n = 0;
-    for (const Event& e : ledger.events()) n += e.kind == Event::Kind::allocate && std::strcmp(ledger.record(e.record).op, op) == 0;
+    for (const Event& e : ledger.events())
+      n += e.kind == Event::Kind::allocate && std::strcmp(ledger.record(e.record).op, op) == 0;
     return n;
   }
 };
@@ -76,7 +77,8 @@ TEST_CASE("saved tensors go as soon as their node has run") {
   y.reset();
   const auto before = b.ledger.now();
   b.tape.backward(loss);
-  // Saved: four inner results (the leaf is no extra; the fifth result is not kept). At most two gradients live beside them.
+  // Saved: four inner results (the leaf is no extra; the fifth result is not kept). At most two gradients live beside
+  // them.
   const Bytes at_start = b.ledger.live(before).requested;
   CHECK(at_start == Bytes(4000 * 5 + 4));
   CHECK(b.ledger.peak(before, b.ledger.now()).tally.requested == at_start + Bytes(2 * 4000 + 4));
@@ -107,13 +109,20 @@ TEST_CASE("the attention kernel is chosen as PyTorch chooses it") {
     int sm;
     SdpaKernel expected;
   };
-  for (const Row& r : {Row{DType::bf16, 4, 64, false, false, 80, SdpaKernel::flash}, Row{DType::fp32, 4, 64, false, false, 80, SdpaKernel::efficient},
-                       Row{DType::bf16, 2, 64, false, true, 80, SdpaKernel::flash}, Row{DType::bf16, 2, 64, false, false, 80, SdpaKernel::math},
-                       Row{DType::bf16, 1, 64, false, false, 80, SdpaKernel::flash}, Row{DType::bf16, 4, 64, true, false, 80, SdpaKernel::efficient},
-                       Row{DType::bf16, 4, 60, true, false, 80, SdpaKernel::math}, Row{DType::fp32, 4, 62, false, false, 80, SdpaKernel::math},
-                       Row{DType::bf16, 4, 512, false, false, 80, SdpaKernel::efficient}, Row{DType::bf16, 4, 64, false, false, 90, SdpaKernel::cudnn},
-                       Row{DType::bf16, 4, 192, false, false, 90, SdpaKernel::flash}, Row{DType::bf16, 4, 64, true, false, 100, SdpaKernel::cudnn}}) {
-    const Tensor q = tensor(4, r.d, r.type), k = tensor(r.kv, r.d, r.type), mask = r.mask ? b.memory.empty({2, 1, 16, 16}, DType::boolean, "m") : Tensor();
+  for (const Row& r : {Row{DType::bf16, 4, 64, false, false, 80, SdpaKernel::flash},
+                       Row{DType::fp32, 4, 64, false, false, 80, SdpaKernel::efficient},
+                       Row{DType::bf16, 2, 64, false, true, 80, SdpaKernel::flash},
+                       Row{DType::bf16, 2, 64, false, false, 80, SdpaKernel::math},
+                       Row{DType::bf16, 1, 64, false, false, 80, SdpaKernel::flash},
+                       Row{DType::bf16, 4, 64, true, false, 80, SdpaKernel::efficient},
+                       Row{DType::bf16, 4, 60, true, false, 80, SdpaKernel::math},
+                       Row{DType::fp32, 4, 62, false, false, 80, SdpaKernel::math},
+                       Row{DType::bf16, 4, 512, false, false, 80, SdpaKernel::efficient},
+                       Row{DType::bf16, 4, 64, false, false, 90, SdpaKernel::cudnn},
+                       Row{DType::bf16, 4, 192, false, false, 90, SdpaKernel::flash},
+                       Row{DType::bf16, 4, 64, true, false, 100, SdpaKernel::cudnn}}) {
+    const Tensor q = tensor(4, r.d, r.type), k = tensor(r.kv, r.d, r.type),
+                 mask = r.mask ? b.memory.empty({2, 1, 16, 16}, DType::boolean, "m") : Tensor();
     CAPTURE(r.d);
     CAPTURE(r.kv);
     CAPTURE(r.sm);
@@ -124,7 +133,9 @@ TEST_CASE("the attention kernel is chosen as PyTorch chooses it") {
 TEST_CASE("non-reentrant recomputation stops at the last tensor needed") {
   Bench b;
   const Tensor x = b.leaf({64});
-  const Segment segment = [&](const Tensor& h, const Tensor&) { return scale(b.tape, silu(b.tape, tanh(b.tape, h)), 2); };
+  const Segment segment = [&](const Tensor& h, const Tensor&) {
+    return scale(b.tape, silu(b.tape, tanh(b.tape, h)), 2);
+  };
   const Tensor y = checkpoint(b.tape, Recompute::non_reentrant, segment, x);
   b.tape.backward(mean_all(b.tape, y));
   CHECK(b.made("tanh") == 2);

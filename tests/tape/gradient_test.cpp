@@ -42,7 +42,8 @@ using Function = std::function<Tensor(Tape&, const std::vector<Tensor>&)>;
 /// A scalar from any result: its mean against fixed weights, so that every element counts differently.
 Tensor weighed(Bench& b, const Tensor& y) {
   Tensor w = b.memory.empty(y.shape(), DType::fp32, "weights");
-  for (std::int64_t i = 0; i < w.numel(); ++i) w.data<float>()[i] = static_cast<float>(std::cos(0.9 * static_cast<double>(i)) + 0.3);
+  for (std::int64_t i = 0; i < w.numel(); ++i)
+    w.data<float>()[i] = static_cast<float>(std::cos(0.9 * static_cast<double>(i)) + 0.3);
   return mean_all(b.tape, mul(b.tape, y, w));
 }
 
@@ -109,14 +110,17 @@ TEST_CASE("elementwise operations and reductions") {
       {"dropout", {{40}}, [](Tape& t, const auto& x) { return dropout(t, x[0], 0.4); }},
       {"mean of the last", {{3, 4}}, [](Tape& t, const auto& x) { return mean_last(t, x[0]); }},
       {"softmax", {{3, 4}}, [](Tape& t, const auto& x) { return softmax(t, x[0]); }},
-      {"in-place add", {{3, 4}, {3, 4}}, [](Tape& t, const auto& x) { return add_in_place(t, scale(t, x[0], 2), x[1]); }},
+      {"in-place add",
+       {{3, 4}, {3, 4}},
+       [](Tape& t, const auto& x) { return add_in_place(t, scale(t, x[0], 2), x[1]); }},
       {"clone", {{3, 4}}, [](Tape& t, const auto& x) { return clone(t, transpose(t, x[0], 0, 1)); }},
   };
   for (const Row& row : rows) {
     CAPTURE(row.name);
     Bench b;
     std::vector<Tensor> inputs;
-    for (std::size_t i = 0; i < row.shapes.size(); ++i) inputs.push_back(of(b, row.shapes[i], 0.3 + static_cast<double>(i)));
+    for (std::size_t i = 0; i < row.shapes.size(); ++i)
+      inputs.push_back(of(b, row.shapes[i], 0.3 + static_cast<double>(i)));
     CHECK(worst_error(b, row.f, inputs) < 5e-3);
   }
 }
@@ -124,7 +128,7 @@ TEST_CASE("elementwise operations and reductions") {
 TEST_CASE("views: transpose, reshape, slice, split, expand, cat") {
   Bench b;
   const Function f = [](Tape& t, const auto& x) {
-    const Tensor y = reshape(t, transpose(t, x[0], 1, 2), {2, 12});          // a copy
+    const Tensor y = reshape(t, transpose(t, x[0], 1, 2), {2, 12});  // a copy
     const auto parts = split3(t, view(t, y, {2, 2, 6}));
     const Tensor joined = cat_last(t, mul(t, parts[0], parts[1]), parts[2]);  // [2, 2, 4]
     const Tensor half = slice(t, joined, -1, 1, 3);
@@ -156,7 +160,8 @@ TEST_CASE("norms") {
   CHECK(worst_error(b, fused, {of(b, {2, 3, 5}, 0.1), of(b, {5}, 0.7)}) < 1e-2);
   const std::vector<Tensor> x{of(b, {2, 3, 5}, 0.1), of(b, {5}, 0.7)};
   const Tensor a = python(b.tape, x), c = fused(b.tape, x);
-  for (std::int64_t i = 0; i < a.numel(); ++i) CHECK(a.data<float>()[i] == doctest::Approx(c.data<float>()[i]).epsilon(1e-5));
+  for (std::int64_t i = 0; i < a.numel(); ++i)
+    CHECK(a.data<float>()[i] == doctest::Approx(c.data<float>()[i]).epsilon(1e-5));
 }
 
 TEST_CASE("embedding and the language-modelling loss") {
@@ -175,12 +180,15 @@ TEST_CASE("attention: every kernel's gradient, and all kernels agree") {
     bool causal, grouped;
     double dropout;
   };
-  for (const Row& row : {Row{SdpaKernel::efficient, true, false, 0}, Row{SdpaKernel::efficient, false, true, 0}, Row{SdpaKernel::efficient, true, false, 0.3},
-                         Row{SdpaKernel::math, true, false, 0}, Row{SdpaKernel::math, false, true, 0}, Row{SdpaKernel::math, true, true, 0.3}}) {
+  for (const Row& row : {Row{SdpaKernel::efficient, true, false, 0}, Row{SdpaKernel::efficient, false, true, 0},
+                         Row{SdpaKernel::efficient, true, false, 0.3}, Row{SdpaKernel::math, true, false, 0},
+                         Row{SdpaKernel::math, false, true, 0}, Row{SdpaKernel::math, true, true, 0.3}}) {
     CAPTURE(static_cast<int>(row.kernel));
     CAPTURE(row.dropout);
     Bench b;
-    const Function f = [&](Tape& t, const auto& x) { return sdpa(t, x[0], x[1], x[2], {}, {0.5, row.dropout, row.causal, row.grouped, row.kernel, 80}); };
+    const Function f = [&](Tape& t, const auto& x) {
+      return sdpa(t, x[0], x[1], x[2], {}, {0.5, row.dropout, row.causal, row.grouped, row.kernel, 80});
+    };
     const std::int64_t kv = row.grouped ? 1 : 2;
     CHECK(worst_error(b, f, {of(b, {2, 2, 3, 4}, 0.1), of(b, {2, kv, 3, 4}, 0.7), of(b, {2, kv, 3, 4}, 1.3)}) < 1e-2);
   }
@@ -196,7 +204,8 @@ TEST_CASE("eager attention in both forms") {
   for (bool llama : {true, false}) {
     Bench b;
     const Function f = [&](Tape& t, const auto& x) {
-      const EagerAttention a = llama ? eager_attention_llama(t, x[0], x[1], x[2], {}, 0.5, 0.2) : eager_attention_gpt2(t, x[0], x[1], x[2], {}, 0.5, 0.2);
+      const EagerAttention a = llama ? eager_attention_llama(t, x[0], x[1], x[2], {}, 0.5, 0.2)
+                                     : eager_attention_gpt2(t, x[0], x[1], x[2], {}, 0.5, 0.2);
       return contiguous(t, a.out);
     };
     const std::int64_t kv = llama ? 1 : 2;

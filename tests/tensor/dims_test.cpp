@@ -9,8 +9,8 @@ using namespace vramplan;
 TEST_CASE("a reshape is a view exactly when PyTorch's is") {
   // [b, s, a, d] seen as [b, a, s, d] by a transpose, b = 2, s = 3, a = 4, d = 5.
   const Dims shape{2, 4, 3, 5}, strides{60, 5, 20, 1};
-  CHECK_FALSE(view_strides(shape, strides, {8, 3, 5}));               // batch and heads do not join
-  CHECK(view_strides({1, 4, 3, 5}, {60, 5, 20, 1}, {4, 3, 5}));       // with one sequence they do
+  CHECK_FALSE(view_strides(shape, strides, {8, 3, 5}));          // batch and heads do not join
+  CHECK(view_strides({1, 4, 3, 5}, {60, 5, 20, 1}, {4, 3, 5}));  // with one sequence they do
   CHECK(*view_strides({2, 3, 4, 5}, {60, 20, 5, 1}, {6, 20}) == Dims{20, 1});
   CHECK(*view_strides({6}, {1}, {2, 3}) == Dims{3, 1});
   CHECK_FALSE(view_strides({3, 2}, {1, 3}, {6}));

@@ -33,7 +33,9 @@ Bytes made(const Ledger& l, const StepMarks& s, const char* op, const Dims& shap
   Bytes sum;
   for (auto i = s.micro[0].forward; i < s.micro[0].backward; ++i) {
     const Event& e = l.events()[i];
-    if (e.kind != Event::Kind::allocate || std::strcmp(l.record(e.record).op, op) != 0 || !(l.record(e.record).shape == shape)) continue;
+    if (e.kind != Event::Kind::allocate || std::strcmp(l.record(e.record).op, op) != 0 ||
+        !(l.record(e.record).shape == shape))
+      continue;
     sum += l.record(e.record).bytes;
     ++number;
   }
@@ -43,8 +45,9 @@ Bytes made(const Ledger& l, const StepMarks& s, const char* op, const Dims& shap
 }  // namespace
 
 TEST_CASE("forward peak, held and backward peak of a small Llama, as PyTorch 2.15 has them") {
-  // b=2 s=256 h=256 a=4 kv=2 f=704. Peaks are bytes above the parameters, with ids, labels (8192 B) and rotary buffers (256 B);
-  // held is what forward adds to all of these. The last row's backward includes the product that softmax's backward makes.
+  // b=2 s=256 h=256 a=4 kv=2 f=704. Peaks are bytes above the parameters, with ids, labels (8192 B) and rotary buffers
+  // (256 B); held is what forward adds to all of these. The last row's backward includes the product that softmax's
+  // backward makes.
   struct Row {
     std::int64_t vocab, layers;
     AttentionForm attention;
@@ -90,7 +93,8 @@ TEST_CASE("forward peak, held and backward peak of a small Llama, as PyTorch 2.1
 TEST_CASE("GPT-2 124M makes the tensors that llm.c lists, at their sizes") {
   // llm.c train_gpt2.c fill_in_activation_sizes, B=4 T=64: qkv L B T 3C, att L B NH T T, fch L B T 4C, logits B T V.
   ModelConfig c = test::small_gpt2();
-  c.layers = 12, c.hidden = 768, c.heads = c.kv_heads = 12, c.head_dim = 64, c.ffn = 3072, c.vocab = 50304, c.positions = 1024;
+  c.layers = 12, c.hidden = 768, c.heads = c.kv_heads = 12, c.head_dim = 64, c.ffn = 3072, c.vocab = 50304,
+  c.positions = 1024;
   TrainOptions r;
   r.micro_batch = 4;
   r.seq = 64;
@@ -113,15 +117,17 @@ TEST_CASE("GPT-2 124M makes the tensors that llm.c lists, at their sizes") {
 }
 
 TEST_CASE("the textbook block holds 34 sbh + 5 a s^2 b and its precisions, layer by layer") {
-  // Korthikanti et al. 2022, and theory 2.3 measured: 32 + 2as/h without dropout; fp32 66 + 9as/h and 64 + 4as/h; AMP with
-  // separate q, k, v 42 + 7as/h and 40 + 6as/h. LayerNorm statistics add 16 bytes a token.
+  // Korthikanti et al. 2022, and theory 2.3 measured: 32 + 2as/h without dropout; fp32 66 + 9as/h and 64 + 4as/h; AMP
+  // with separate q, k, v 42 + 7as/h and 40 + 6as/h. LayerNorm statistics add 16 bytes a token.
   struct Row {
     Precision precision;
     double dropout;
     std::uint64_t per_token_channel, per_score;
   };
-  for (const Row& row : {Row{Precision::bf16, 0.1, 34, 5}, Row{Precision::bf16, 0, 32, 2}, Row{Precision::fp16, 0.1, 34, 5}, Row{Precision::fp32, 0.1, 66, 9},
-                         Row{Precision::fp32, 0, 64, 4}, Row{Precision::amp_bf16, 0.1, 42, 7}, Row{Precision::amp_bf16, 0, 40, 6}}) {
+  for (const Row& row :
+       {Row{Precision::bf16, 0.1, 34, 5}, Row{Precision::bf16, 0, 32, 2}, Row{Precision::fp16, 0.1, 34, 5},
+        Row{Precision::fp32, 0.1, 66, 9}, Row{Precision::fp32, 0, 64, 4}, Row{Precision::amp_bf16, 0.1, 42, 7},
+        Row{Precision::amp_bf16, 0, 40, 6}}) {
     CAPTURE(row.per_token_channel);
     CAPTURE(row.per_score);
     ModelConfig c = test::small_textbook(row.dropout);
@@ -137,7 +143,8 @@ TEST_CASE("the textbook block holds 34 sbh + 5 a s^2 b and its precisions, layer
     };
     const std::uint64_t b = 2, s = 24, h = 64, a = 4;
     std::uint64_t expected = row.per_token_channel * s * b * h + row.per_score * a * s * s * b + 16 * b * s;
-    if (row.precision == Precision::amp_bf16) expected += 2 * 12 * h * h;  // the cast weights; nobody keeps the biases' casts
+    if (row.precision == Precision::amp_bf16)
+      expected += 2 * 12 * h * h;  // the cast weights; nobody keeps the biases' casts
     CHECK((held(3) - held(2)).count() == expected);
   }
 }
@@ -148,9 +155,12 @@ TEST_CASE("bytes per parameter between steps") {
     Optimizer optimizer;
     std::uint64_t bytes;
   };
-  const Optimizer adam{}, sgd{OptimizerKind::sgd, OptimizerForm::foreach, 1e-3, 0, 0}, momentum{OptimizerKind::sgd, OptimizerForm::foreach, 1e-3, 0.9, 0};
-  for (const Row& row : {Row{Precision::fp32, adam, 12}, Row{Precision::bf16, adam, 6}, Row{Precision::amp_bf16, adam, 12}, Row{Precision::mixed_bf16, adam, 14},
-                         Row{Precision::fp32, sgd, 4}, Row{Precision::fp32, momentum, 8}, Row{Precision::mixed_fp16, momentum, 10}}) {
+  const Optimizer adam{}, sgd{OptimizerKind::sgd, OptimizerForm::foreach, 1e-3, 0, 0},
+      momentum{OptimizerKind::sgd, OptimizerForm::foreach, 1e-3, 0.9, 0};
+  for (const Row& row :
+       {Row{Precision::fp32, adam, 12}, Row{Precision::bf16, adam, 6}, Row{Precision::amp_bf16, adam, 12},
+        Row{Precision::mixed_bf16, adam, 14}, Row{Precision::fp32, sgd, 4}, Row{Precision::fp32, momentum, 8},
+        Row{Precision::mixed_fp16, momentum, 10}}) {
     CAPTURE(row.bytes);
     const ModelConfig c = test::small_free();
     TrainOptions r = test::small_run(row.precision);
@@ -160,7 +170,9 @@ TEST_CASE("bytes per parameter between steps") {
     const StepMarks s = trainer.step();
     Bytes states;
     for (const auto& a : trainer.ledger().alive(s.end))
-      if (a.category == Category::parameter || a.category == Category::optimizer_state || a.category == Category::master_weight) states += trainer.ledger().record(a.record).bytes;
+      if (a.category == Category::parameter || a.category == Category::optimizer_state ||
+          a.category == Category::master_weight)
+        states += trainer.ledger().record(a.record).bytes;
     CHECK(states.count() == row.bytes * static_cast<std::uint64_t>(parameter_count(c)));
   }
 }
@@ -196,7 +208,8 @@ TEST_CASE("held bytes with N segments are boundaries and the plain rest") {
     };
     const Bytes boundary = Bytes(2 * 2 * 8 * 16);  // b s h in bf16
     const Bytes one = held({CheckpointKind::segments, 1, false});
-    for (std::int64_t n = 2; n <= m.config.layers; ++n) CHECK(held({CheckpointKind::segments, n, false}) == one + boundary * static_cast<std::uint64_t>(n - 1));
+    for (std::int64_t n = 2; n <= m.config.layers; ++n)
+      CHECK(held({CheckpointKind::segments, n, false}) == one + boundary * static_cast<std::uint64_t>(n - 1));
     CHECK(held({CheckpointKind::segments, m.config.layers, false}) == held({CheckpointKind::per_layer, 0, false}));
   }
 }

@@ -14,8 +14,9 @@ TEST_CASE("every expressed case is exact") {
     const char* group;
     std::size_t cases, expressed;
   };
-  for (const Row& r : {Row{"gpt2", 17, 17}, Row{"llama", 21, 21}, Row{"mistral", 19, 19}, Row{"qwen2", 16, 16}, Row{"segments", 35, 35}, Row{"textbook", 10, 10},
-                       Row{"optimizers", 16, 12}, Row{"loops", 13, 13}, Row{"full", 19, 13}}) {
+  for (const Row& r : {Row{"gpt2", 17, 17}, Row{"llama", 21, 21}, Row{"mistral", 19, 19}, Row{"qwen2", 16, 16},
+                       Row{"segments", 35, 35}, Row{"textbook", 10, 10}, Row{"optimizers", 16, 12},
+                       Row{"loops", 13, 13}, Row{"full", 19, 13}}) {
     const ValidatedGroup g = validate_file(std::string(TEST_ROOT "/golden/") + r.group + ".jsonl");
     CAPTURE(r.group);
     CHECK(g.name == r.group);
@@ -58,8 +59,10 @@ TEST_CASE("damaged golden lines are read or refused, never crash") {
     std::string text = line;
     for (unsigned n = 1 + random() % 3; n > 0 && !text.empty(); --n) {
       const std::size_t at = random() % text.size();
-      if (random() % 2) text[at] = static_cast<char>(random());
-      else text.erase(at, 1 + random() % 20);
+      if (random() % 2)
+        text[at] = static_cast<char>(random());
+      else
+        text.erase(at, 1 + random() % 20);
     }
     try {
       read_golden(text, "t");

@@ -8,7 +8,16 @@
 namespace vramplan {
 
 /// Exit statuses of every command.
-enum class Exit { fits = 0, does_not_fit = 1, usage = 2, bad_input = 3, out_of_memory = 4, check_failed = 5, internal = 70, interrupted = 130 };
+enum class Exit {
+  fits = 0,
+  does_not_fit = 1,
+  usage = 2,
+  bad_input = 3,
+  out_of_memory = 4,
+  check_failed = 5,
+  internal = 70,
+  interrupted = 130
+};
 
 struct UserError : std::runtime_error {
   UserError(std::string what, std::string place = {}, std::string advice = {}, Exit exit_status = Exit::bad_input)

@@ -66,7 +66,7 @@ struct Estimate {
   Bytes held;    ///< alive after forward beyond states and inputs
   std::vector<PhasePeak> phases;
   Phase peak_phase = Phase::init;
-  Bytes peak;    ///< of tensors, as requested
+  Bytes peak;                       ///< of tensors, as requested
   std::vector<PeakTensor> tensors;  ///< the ten largest kinds
   ByteRow tree;
   std::optional<Without> without_checkpointing;
@@ -75,8 +75,8 @@ struct Estimate {
   std::vector<Advice> advice;
 };
 
-/// Runs two training steps dry and reports the second. Throws UserError for a job that cannot be run, Overflow for sizes
-/// beyond 64 bits.
+/// Runs two training steps dry and reports the second. Throws UserError for a job that cannot be run, Overflow for
+/// sizes beyond 64 bits.
 Estimate estimate(const Job& job);
 
 /// Defects of an estimate against the bloaty invariant; empty when it holds.

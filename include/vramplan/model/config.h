@@ -19,10 +19,10 @@ struct ModelConfig {
   NormKind norm = NormKind::rms_norm_python;
   MlpKind mlp = MlpKind::swiglu;
   PositionKind position = PositionKind::rotary;
-  bool tied = false;            ///< lm_head is the token embedding
+  bool tied = false;  ///< lm_head is the token embedding
   bool qkv_bias = false, out_bias = false, mlp_bias = false;
-  std::optional<std::int64_t> window;    ///< sliding attention; nothing: full
-  std::int64_t full_layers = 0;          ///< the first layers that attend fully although there is a window (Qwen2)
+  std::optional<std::int64_t> window;  ///< sliding attention; nothing: full
+  std::int64_t full_layers = 0;        ///< the first layers that attend fully although there is a window (Qwen2)
   double embedding_dropout = 0, attention_dropout = 0, residual_dropout = 0;
   double norm_eps = 1e-5, rope_theta = 10000;
 

@@ -15,7 +15,7 @@ enum class DType : std::uint8_t { fp32, tf32, fp16, bf16, fp8_e4m3, fp8_e5m2, in
 struct DTypeFacts {
   DType type;
   std::string_view name;
-  int bits;            ///< of storage: tf32 is a way to multiply, stored as fp32
+  int bits;  ///< of storage: tf32 is a way to multiply, stored as fp32
   bool floating;
 };
 

@@ -43,9 +43,9 @@ struct TrainOptions {
   Optimizer optimizer;
   Checkpointing checkpoint;
   AttentionForm attention = AttentionForm::sdpa;
-  int compute_capability = 80;    ///< decides the SDPA kernel; 80 for sm_80
-  std::optional<double> clip;     ///< largest norm of the gradients
-  bool keeps_output = false;      ///< the caller holds the model's output, and so the logits, until the next one
+  int compute_capability = 80;  ///< decides the SDPA kernel; 80 for sm_80
+  std::optional<double> clip;   ///< largest norm of the gradients
+  bool keeps_output = false;    ///< the caller holds the model's output, and so the logits, until the next one
   bool operator==(const TrainOptions&) const = default;
 };
 

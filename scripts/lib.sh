@@ -1,0 +1,35 @@
+# Shared by the scripts: installs what is missing, quietly and without asking. Sourced, not run.
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
+
+# ensure_packages PACKAGE... : Debian packages, only those that are not there.
+ensure_packages() {
+  local missing=()
+  for p in "$@"; do dpkg -s "$p" >/dev/null 2>&1 || missing+=("$p"); done
+  [ ${#missing[@]} = 0 ] && return
+  echo "installing: ${missing[*]}" >&2
+  export DEBIAN_FRONTEND=noninteractive
+  { as_root apt-get -qq update && as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${missing[@]}"; } >/dev/null 2>&1 || {
+    echo "could not install ${missing[*]}: run 'apt-get install ${missing[*]}' as root" >&2
+    exit 3
+  }
+}
+
+build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev libfmt-dev doctest-dev)
+
+# build PRESET [TARGET...] : configure once, build what changed; silent unless it fails.
+build() {
+  local preset="$1" log
+  shift
+  ensure_packages "${build_packages[@]}"
+  log="$(mktemp)"
+  if [ ! -f "$root/build/$preset/build.ninja" ]; then
+    echo "configuring and building ($preset), about a minute ..." >&2
+    (cd "$root" && cmake --preset "$preset") >"$log" 2>&1 || { cat "$log" >&2; exit 70; }
+  fi
+  local targets=()
+  for t in "$@"; do targets+=(--target "$t"); done
+  cmake --build "$root/build/$preset" "${targets[@]}" >"$log" 2>&1 || { cat "$log" >&2; exit 70; }
+  rm -f "$log"
+}
