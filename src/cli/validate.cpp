@@ -31,6 +31,7 @@ class ValidateCommand final : public Command {
       throw UserError("no file was named", "validate", "vramplan validate tests/golden/*.jsonl", Exit::usage);
     const std::int64_t worst = worst_.empty() ? 0 : parse_count(worst_, "--worst");
     std::vector<ValidatedGroup> groups;
+    groups.reserve(files_.size());
     for (const std::string& f : files_) groups.push_back(validate_file(f));
     fmt::print("{}", context.json ? validate_json(groups) : validate_table(groups));
     if (!context.json && worst > 0) show_worst(groups, static_cast<std::size_t>(worst));

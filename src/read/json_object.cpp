@@ -83,7 +83,7 @@ std::string JsonObject::text(std::string_view key) const {
   if (!v.is_string()) fail(key, fmt::format("'{}' must be text, found {}", key, v.type_name()));
   return v.get<std::string>();
 }
-std::string JsonObject::text_or(std::string_view key, std::string otherwise) const {
+std::string JsonObject::text_or(std::string_view key, const std::string& otherwise) const {
   return has(key) ? text(key) : otherwise;
 }
 JsonObject JsonObject::object(std::string_view key) const {

@@ -30,7 +30,7 @@ class JsonObject {
   double number_or(std::string_view key, double otherwise) const;
   bool boolean_or(std::string_view key, bool otherwise) const;
   std::string text(std::string_view key) const;
-  std::string text_or(std::string_view key, std::string otherwise) const;
+  std::string text_or(std::string_view key, const std::string& otherwise) const;
   JsonObject object(std::string_view key) const;
   const nlohmann::ordered_json& raw(std::string_view key) const;  ///< throws when missing
 

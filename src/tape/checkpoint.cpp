@@ -158,7 +158,7 @@ Tensor reentrant(Tape& t, const Segment& segment, const Tensor& x, const Tensor&
 
 }  // namespace
 
-Tensor checkpoint(Tape& t, Recompute variant, Segment segment, const Tensor& x, const Tensor& given) {
+Tensor checkpoint(Tape& t, Recompute variant, const Segment& segment, const Tensor& x, const Tensor& given) {
   return variant == Recompute::reentrant ? reentrant(t, segment, x, given) : non_reentrant(t, segment, x, given);
 }
 

@@ -16,6 +16,6 @@ namespace vramplan {
 
 enum class Recompute { non_reentrant, reentrant };
 
-Tensor checkpoint(Tape& t, Recompute variant, Segment segment, const Tensor& x, const Tensor& given = {});
+Tensor checkpoint(Tape& t, Recompute variant, const Segment& segment, const Tensor& x, const Tensor& given = {});
 
 }  // namespace vramplan

@@ -20,8 +20,9 @@ enum class Exit {
 };
 
 struct UserError : std::runtime_error {
-  UserError(std::string what, std::string place = {}, std::string advice = {}, Exit exit_status = Exit::bad_input)
-      : std::runtime_error(std::move(what)), where(std::move(place)), hint(std::move(advice)), status(exit_status) {}
+  UserError(const std::string& what, std::string place = {}, std::string advice = {},
+            Exit exit_status = Exit::bad_input)
+      : std::runtime_error(what), where(std::move(place)), hint(std::move(advice)), status(exit_status) {}
   std::string where;  ///< file, JSON path or flag; may be empty
   std::string hint;   ///< what to do next; may be empty
   Exit status;
