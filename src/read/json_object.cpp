@@ -40,8 +40,8 @@ const ordered_json* JsonObject::find(std::string_view key) const {
   return it == value_.end() || it->is_null() ? nullptr : &*it;
 }
 
-void JsonObject::fail(std::string_view key, std::string what, std::string hint) const {
-  throw UserError(std::move(what), at(key), std::move(hint));
+void JsonObject::fail(std::string_view key, const std::string& what, const std::string& hint) const {
+  throw UserError(what, at(key), hint);
 }
 
 bool JsonObject::has(std::string_view key) const { return find(key) != nullptr; }

@@ -21,7 +21,7 @@ Dims contiguous_strides(const Dims& shape) {
   std::int64_t step = 1;
   for (std::size_t i = shape.size(); i-- > 0;) {
     s[i] = step;
-    step *= std::max<std::int64_t>(shape[i], 1);
+    step = checked_multiply(step, std::max<std::int64_t>(shape[i], 1));
   }
   return s;
 }
@@ -147,7 +147,7 @@ Dims elementwise_strides(const Dims& shape, const Operand* operands, int n) {
   std::int64_t step = 1;
   for (std::size_t d : perm) {
     out[d] = step;
-    step *= shape[d];
+    step = checked_multiply(step, shape[d]);
   }
   return out;
 }
