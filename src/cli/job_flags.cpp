@@ -69,6 +69,10 @@ std::vector<Flag> JobFlags::flags() {
       {"--weight-decay", "W", "default: 0.01 for adamw, else 0", &weight_decay_, r},
       {"--clip", "NORM", "clip gradients to this norm", &clip_, r},
       {"--attention", "KIND", "sdpa (PyTorch chooses), eager, flash, efficient, math (default: sdpa)", &attention_, r},
+      {"--score-copies", "N", "eager attention keeps N more copies of its probabilities (default: 0)", &score_copies_,
+       r},
+      {"--dropout-mask", "TYPE", "of eager attention's dropout mask: bool, bf16, fp16, fp32 (default: bool)",
+       &dropout_mask_, r},
       {"--segments", "N", "checkpoint N runs of consecutive layers", &segments_, r},
       {"--checkpoint", "HOW", "none, per-layer, sequential:N", &checkpoint_, r},
       {"--reentrant", "", "the reentrant variant of torch.utils.checkpoint", &reentrant_, r},
@@ -171,6 +175,15 @@ Checkpointing JobFlags::checkpoint(const ModelConfig& model) const {
   return c;
 }
 
+void JobFlags::read_kept(TrainOptions& r) const {
+  if (r.attention != AttentionForm::eager && (!score_copies_.empty() || !dropout_mask_.empty()))
+    throw UserError("fused attention keeps no probabilities",
+                    score_copies_.empty() ? "--dropout-mask" : "--score-copies", "add --attention eager", Exit::usage);
+  r.score_copies = count_or(score_copies_, "--score-copies", 0);
+  if (r.score_copies > 8) throw UserError("more than 8 copies", "--score-copies", "ask for 0 to 8", Exit::usage);
+  r.dropout_mask = word(kMaskTypes, dropout_mask_, "--dropout-mask", DType::boolean);
+}
+
 void JobFlags::read_run(Job& job) const {
   TrainOptions& r = job.run;
   if (seq_.empty())
@@ -185,6 +198,7 @@ void JobFlags::read_run(Job& job) const {
   r.optimizer.weight_decay = weight_decay_.empty() ? (r.optimizer.kind == OptimizerKind::adamw ? 0.01 : 0.0)
                                                    : number(weight_decay_, "--weight-decay");
   r.attention = word(kAttentions, attention_, "--attention", AttentionForm::sdpa);
+  read_kept(r);
   if (!clip_.empty()) r.clip = number(clip_, "--clip");
   r.keeps_output = keeps_output_;
   r.checkpoint = checkpoint(job.model);

@@ -15,6 +15,7 @@ class JobFlags {
   ModelConfig free_model(std::vector<std::string>& assumed) const;
   void read_model(const Context& context, Job& job) const;
   void read_run(Job& job) const;
+  void read_kept(TrainOptions& r) const;
   void read_card(const Context& context, Job& job) const;
   Checkpointing checkpoint(const ModelConfig& model) const;
 
@@ -23,7 +24,7 @@ class JobFlags {
   bool tied_ = false;
   std::string gpu_, gpu_memory_, reserve_;
   std::string micro_batch_, seq_, accumulate_, precision_, optimizer_, form_, momentum_, weight_decay_, clip_,
-      attention_, checkpoint_, segments_;
+      attention_, score_copies_, dropout_mask_, checkpoint_, segments_;
   bool reentrant_ = false, keeps_output_ = false;
 };
 

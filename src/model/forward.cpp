@@ -57,13 +57,14 @@ Tensor llama_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& 
   return apply_norm(t, c, w.final_norm, hidden);
 }
 
-ModelOutput textbook(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch, const RunStack& run) {
+ModelOutput textbook(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch, const EagerArgs& kept,
+                     const RunStack& run) {
   LayerStack stack;
   stack.count = c.layers;
   stack.mask = [](std::int64_t) { return Tensor(); };
-  stack.run = [&t, &c, &w](std::int64_t i, const Tensor& x, const Tensor&) {
+  stack.run = [&t, &c, &w, kept](std::int64_t i, const Tensor& x, const Tensor&) {
     At here(t, "layer", static_cast<int>(i));
-    return textbook_layer(t, c, w.layers[static_cast<std::size_t>(i)], x);
+    return textbook_layer(t, c, w.layers[static_cast<std::size_t>(i)], x, kept);
   };
   const Tensor hidden = run(t, stack, batch.hidden);
   InPhase phase(t.memory(), Phase::loss);
@@ -75,7 +76,7 @@ ModelOutput textbook(Tape& t, const ModelConfig& c, const Weights& w, const Batc
 
 ModelOutput forward(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch,
                     const AttentionChoice& attention, const RunStack& run) {
-  if (c.architecture == Architecture::textbook) return textbook(t, c, w, batch, run);
+  if (c.architecture == Architecture::textbook) return textbook(t, c, w, batch, attention.kept, run);
   const Tensor hidden = c.architecture == Architecture::gpt2 ? gpt2_body(t, c, w, batch, attention, run)
                                                              : llama_body(t, c, w, batch, attention, run);
   InPhase phase(t.memory(), Phase::loss);

@@ -13,6 +13,7 @@ struct AttentionChoice {
   bool eager = false;
   SdpaKernel kernel = SdpaKernel::automatic;
   int compute_capability = 80;
+  EagerArgs kept;  ///< of eager attention: scale and dropout are the layer's
 };
 
 /// The repeated layers of one forward pass, ready to be run in order.
@@ -43,7 +44,7 @@ Tensor gpt2_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Te
                   const AttentionChoice& choice);
 Tensor llama_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Tensor& mask,
                    const Tensor& cos, const Tensor& sin, const AttentionChoice& choice);
-Tensor textbook_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x);
+Tensor textbook_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const EagerArgs& kept);
 
 /// The parts that layers share.
 Tensor apply_norm(Tape& t, const ModelConfig& c, const NormWeights& w, const Tensor& x);

@@ -13,7 +13,10 @@ namespace {
 EagerAttention attend(Tape& t, const ModelConfig& c, const Tensor& q, const Tensor& k, const Tensor& v,
                       const Tensor& mask, const AttentionChoice& choice) {
   const double factor = 1 / std::sqrt(static_cast<double>(c.head_dim));
-  if (choice.eager) return eager_attention_gpt2(t, q, k, v, mask, factor, c.attention_dropout);
+  EagerArgs eager = choice.kept;
+  eager.scale = factor;
+  eager.dropout = c.attention_dropout;
+  if (choice.eager) return eager_attention_gpt2(t, q, k, v, mask, eager);
   SdpaArgs args{factor, c.attention_dropout, !mask, false, choice.kernel, choice.compute_capability};
   Tensor out = sdpa(t, q, k, v, mask, args);
   return {contiguous(t, transpose(t, out, 1, 2)), {}};

@@ -14,7 +14,10 @@ namespace {
 EagerAttention attend(Tape& t, const ModelConfig& c, const Tensor& q, const Tensor& k0, const Tensor& v0,
                       const Tensor& mask, const AttentionChoice& choice) {
   const double factor = 1 / std::sqrt(static_cast<double>(c.head_dim));
-  if (choice.eager) return eager_attention_llama(t, q, k0, v0, mask, factor, c.attention_dropout);
+  EagerArgs eager = choice.kept;
+  eager.scale = factor;
+  eager.dropout = c.attention_dropout;
+  if (choice.eager) return eager_attention_llama(t, q, k0, v0, mask, eager);
   // sdpa_attention.py: grouped heads are passed on only without a mask and up to 256 wide.
   const std::int64_t times = c.heads / c.kv_heads;
   const bool grouped = times > 1 && !mask && c.head_dim <= 256;

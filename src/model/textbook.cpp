@@ -12,7 +12,7 @@
 namespace vramplan {
 namespace {
 
-Tensor attention(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x) {
+Tensor attention(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, EagerArgs kept) {
   At here(t, "attention");
   auto project = [&](const LinearWeights& p) {
     return transpose(t, view(t, linear(t, x, p.weight, p.bias), {x.size(0), x.size(1), c.heads, c.head_dim}), 1, 2);
@@ -21,7 +21,8 @@ Tensor attention(Tape& t, const ModelConfig& c, const LayerWeights& w, const Ten
   Tensor scores = matmul(t, q, transpose(t, k, -1, -2));
   scores = scale(t, scores, 1 / std::sqrt(static_cast<double>(c.head_dim)));
   Tensor probs = softmax(t, scores);
-  probs = dropout(t, probs, c.attention_dropout);
+  kept.dropout = c.attention_dropout;
+  probs = drop_probabilities(t, probs, kept);
   Tensor y = matmul(t, probs, v);
   y = reshape(t, transpose(t, y, 1, 2), {x.size(0), x.size(1), c.hidden});
   const Tensor out = linear(t, y, w.out.weight, w.out.bias);
@@ -39,10 +40,10 @@ Tensor mlp(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x
 
 }  // namespace
 
-Tensor textbook_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x) {
+Tensor textbook_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const EagerArgs& kept) {
   Tensor hidden;
   {
-    const Tensor attended = attention(t, c, w, apply_norm(t, c, w.norm1, x));
+    const Tensor attended = attention(t, c, w, apply_norm(t, c, w.norm1, x), kept);
     hidden = add(t, x, attended);
   }
   const Tensor fed = mlp(t, c, w, hidden);

@@ -50,6 +50,8 @@ json job_of(const Job& job) {
            {"weight_decay", r.optimizer.weight_decay},
            {"checkpoint", checkpoint_word(r.checkpoint)},
            {"attention", word_for(kAttentions, r.attention)},
+           {"score_copies", r.score_copies},
+           {"dropout_mask", word_for(kMaskTypes, r.dropout_mask)},
            {"clip", r.clip ? json(*r.clip) : json()},
            {"keeps_output", r.keeps_output}};
   json j{{"model", model_of(job.model)}, {"run", run}};

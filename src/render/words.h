@@ -34,6 +34,8 @@ inline constexpr Word<AttentionForm> kAttentions[]{{"sdpa", AttentionForm::sdpa}
                                                    {"flash", AttentionForm::flash},
                                                    {"efficient", AttentionForm::efficient},
                                                    {"math", AttentionForm::math}};
+inline constexpr Word<DType> kMaskTypes[]{
+    {"bool", DType::boolean}, {"bf16", DType::bf16}, {"fp16", DType::fp16}, {"fp32", DType::fp32}};
 inline constexpr Word<NormKind> kNorms[]{{"layer-norm", NormKind::layer_norm},
                                          {"rms-norm", NormKind::rms_norm_python},
                                          {"rms-norm-fused", NormKind::rms_norm_fused}};

@@ -75,12 +75,12 @@ Tensor gelu_new(Tape& t, const Tensor& x) {
   return mul(t, half, inner);
 }
 
-Tensor dropout(Tape& t, const Tensor& x, double p) {
+Tensor dropout(Tape& t, const Tensor& x, double p, DType mask_type) {
   if (p == 0) return x;
   auto node = t.record("NativeDropoutBackward0", dropout_backward, {&x});
   if (node) node->number = 1 / (1 - p);
   Tensor y = t.memory().empty_like(x, x.dtype(), "native_dropout");
-  Tensor mask = t.memory().empty_like(x, DType::boolean, "native_dropout");
+  Tensor mask = t.memory().empty_like(x, mask_type, "native_dropout");
   t.backend().dropout(y, mask, x, p, t.next_random());
   t.save_result(node, mask);
   return t.output(node, y);

@@ -31,6 +31,8 @@ Grads fused_backward(Tape& t, Node& n, Grads& dy) {
   return {dq, dk, dv};
 }
 
+Grads pass_on(Tape&, Node&, Grads& dy) { return {dy[0]}; }
+
 struct FusedForm {
   const char* forward;
   const char* backward;
@@ -188,6 +190,7 @@ SdpaKernel choose_sdpa(const Tensor& q, const Tensor& k, const Tensor& v, const 
 
 Tensor sdpa(Tape& t, const Tensor& q0, const Tensor& k0, const Tensor& v0, const Tensor& mask0, const SdpaArgs& args) {
   const Tensor v = t.lower_precision(v0), k = t.lower_precision(k0), q = t.lower_precision(q0);
+  const Outside inside(t);  // autocast has cast the arguments: what the call does inside is not cast again
   Tensor mask = mask0;
   const SdpaKernel kernel = choose_sdpa(q, k, v, mask, args);
   if (kernel == SdpaKernel::cudnn) return fused(t, q, k, v, mask, args, kFlash);
@@ -205,26 +208,38 @@ Tensor sdpa(Tape& t, const Tensor& q0, const Tensor& k0, const Tensor& v0, const
   return fused(t, q, k, v, mask, args, kEfficient);
 }
 
+Tensor drop_probabilities(Tape& t, const Tensor& probabilities, const EagerArgs& args) {
+  Tensor kept = dropout(t, probabilities, args.dropout, args.mask);
+  if (args.extra_copies == 0) return kept;
+  auto node = t.record("ExtraCopies", pass_on, {&kept});
+  for (std::int64_t i = 0; i < args.extra_copies; ++i) {
+    Tensor copy = t.memory().empty_like(kept, kept.dtype(), "score_copy");
+    t.backend().unary(Unary::copy, copy, kept, 0);
+    t.save_result(node, copy);
+  }
+  return t.output(node, t.detached(kept));
+}
+
 EagerAttention eager_attention_llama(Tape& t, const Tensor& q, const Tensor& k0, const Tensor& v0, const Tensor& mask,
-                                     double factor, double p) {
+                                     const EagerArgs& args) {
   const std::int64_t times = q.size(1) / k0.size(1);
   const Tensor k = repeat_kv(t, k0, times), v = repeat_kv(t, v0, times);
-  Tensor weights = scores_of(t, q, k, mask, factor);
+  Tensor weights = scores_of(t, q, k, mask, args.scale);
   Tensor wide = softmax(t, weights, DType::fp32);
   Tensor narrow = cast(t, wide, q.dtype());
   wide.reset();
   weights = std::move(narrow);  // one statement in Python: the scores live until here
-  weights = dropout(t, weights, p);
+  weights = drop_probabilities(t, weights, args);
   const Tensor out = matmul(t, weights, v);
   return {contiguous(t, transpose(t, out, 1, 2)), weights};
 }
 
 EagerAttention eager_attention_gpt2(Tape& t, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
-                                    double factor, double p) {
-  Tensor weights = scores_of(t, q, k, mask, factor);
+                                    const EagerArgs& args) {
+  Tensor weights = scores_of(t, q, k, mask, args.scale);
   weights = softmax(t, weights);
   weights = cast(t, weights, v.dtype());
-  weights = dropout(t, weights, p);
+  weights = drop_probabilities(t, weights, args);
   const Tensor out = matmul(t, weights, v);
   return {transpose(t, out, 1, 2), weights};
 }

@@ -38,9 +38,18 @@ struct EagerAttention {
   Tensor out;  ///< Llama form: [b, s, a, d], contiguous; GPT-2 form: the same seen through a transpose
   Tensor probabilities;
 };
+struct EagerArgs {
+  double scale = 1;
+  double dropout = 0;
+  DType mask = DType::boolean;  ///< of the dropout mask
+  std::int64_t extra_copies =
+      0;  ///< of the probabilities, kept for backward besides those the operations need (at most 8)
+};
 EagerAttention eager_attention_llama(Tape& t, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
-                                     double scale, double dropout);
+                                     const EagerArgs& args);
 EagerAttention eager_attention_gpt2(Tape& t, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
-                                    double scale, double dropout);
+                                    const EagerArgs& args);
+/// Dropout of attention probabilities and the copies that `args` asks to keep.
+Tensor drop_probabilities(Tape& t, const Tensor& probabilities, const EagerArgs& args);
 
 }  // namespace vramplan

@@ -22,9 +22,8 @@ Grads pass(Tape&, Node&, Grads& dy) { return {dy[0]}; }
 
 Grads mul_backward(Tape& t, Node& n, Grads& dy) {
   Grads out{Tensor(), Tensor()};
-  const Tensor a = n.wants(1) ? n.get(t, 0) : Tensor();
+  const Tensor a = n.get(t, 0), b = n.get(t, 1);
   if (n.wants(1)) out[1] = product(t, dy[0], a);
-  const Tensor b = n.wants(0) ? n.get(t, 1) : Tensor();
   if (n.wants(0)) out[0] = product(t, dy[0], b);
   return out;
 }
@@ -107,7 +106,10 @@ Tensor mul(Tape& t, const Tensor& a, const Tensor& b) {
       t.save(node, a);
     else
       node->keep_for_backward(Saved());
-    if (node->wants(0)) t.save(node, b);
+    if (node->wants(0))
+      t.save(node, b);
+    else
+      node->keep_for_backward(Saved());
   }
   return t.output(node, product(t, a, b));
 }

@@ -33,28 +33,37 @@ void save_operands(Tape& t, const Ref<Node>& node, const Tensor& a, const Tensor
     t.save(node, a);
   else
     node->keep_for_backward(Saved());
-  if (node->wants(first)) t.save(node, b);
+  if (node->wants(first))
+    t.save(node, b);
+  else
+    node->keep_for_backward(Saved());
 }
 
+// Saved tensors are unpacked first and held to the end, as the generated code of PyTorch does: a recomputed one is
+// otherwise gone too early.
+
 Grads mm_backward(Tape& t, Node& n, Grads& dy) {
+  const Tensor a = n.get(t, 0), b = n.get(t, 1);
   Grads out{Tensor(), Tensor()};
-  if (n.wants(1)) out[1] = gradient_of_right(t, dy[0], n.get(t, 0), n.second != 0);
-  if (n.wants(0)) out[0] = gradient_of_left(t, dy[0], n.get(t, 1), n.first != 0);
+  if (n.wants(1)) out[1] = gradient_of_right(t, dy[0], a, n.second != 0);
+  if (n.wants(0)) out[0] = gradient_of_left(t, dy[0], b, n.first != 0);
   return out;
 }
 
 Grads addmm_backward(Tape& t, Node& n, Grads& dy) {
+  const Tensor a = n.get(t, 0), b = n.get(t, 1);
   Grads out{Tensor(), Tensor(), Tensor()};
-  if (n.wants(1)) out[1] = gradient_of_left(t, dy[0], n.get(t, 1), n.first != 0);
-  if (n.wants(2)) out[2] = gradient_of_right(t, dy[0], n.get(t, 0), n.second != 0);
+  if (n.wants(1)) out[1] = gradient_of_left(t, dy[0], b, n.first != 0);
+  if (n.wants(2)) out[2] = gradient_of_right(t, dy[0], a, n.second != 0);
   if (n.wants(0)) out[0] = dy[0];
   return out;
 }
 
 Grads bmm_backward(Tape& t, Node& n, Grads& dy) {
+  const Tensor a = n.get(t, 0), b = n.get(t, 1);
   Grads out{Tensor(), Tensor()};
-  if (n.wants(1)) out[1] = product(t, transposed(t, n.get(t, 0), 1, 2), dy[0], "bmm");
-  if (n.wants(0)) out[0] = product(t, dy[0], transposed(t, n.get(t, 1), 1, 2), "bmm");
+  if (n.wants(1)) out[1] = product(t, transposed(t, a, 1, 2), dy[0], "bmm");
+  if (n.wants(0)) out[0] = product(t, dy[0], transposed(t, b, 1, 2), "bmm");
   return out;
 }
 

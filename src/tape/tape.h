@@ -121,6 +121,18 @@ class Restore {
   T before_;
 };
 
+/// Leaves the autocast region while it lives, as PyTorch does inside an operation that autocast has dispatched.
+class Outside {
+ public:
+  explicit Outside(Tape& tape) : tape_(tape) { tape_.enter_autocast(std::nullopt); }
+  ~Outside() { tape_.leave_autocast(); }
+  Outside(const Outside&) = delete;
+  Outside& operator=(const Outside&) = delete;
+
+ private:
+  Tape& tape_;
+};
+
 /// Enters a phase of the ledger while it lives.
 class InPhase {
  public:

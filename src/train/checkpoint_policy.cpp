@@ -20,8 +20,14 @@ Tensor run_layers(const LayerStack& stack, const LayerRun& run, Tensor x) {
 Segment one_layer(const LayerStack& stack, std::int64_t i) {
   return [run = stack.run, i](const Tensor& x, const Tensor& mask) { return run(i, x, mask); };
 }
+/// Captures the masks of its own layers and no others.
 Segment several_layers(const LayerStack& stack, const LayerRun& run) {
-  return [stack, run](const Tensor& x, const Tensor&) { return run_layers(stack, run, x); };
+  std::vector<Tensor> masks;
+  for (std::int64_t i = run.first; i < run.first + run.count; ++i) masks.push_back(stack.mask(i));
+  return [layer = stack.run, first = run.first, masks](Tensor x, const Tensor&) {
+    for (std::size_t i = 0; i < masks.size(); ++i) x = layer(first + static_cast<std::int64_t>(i), x, masks[i]);
+    return x;
+  };
 }
 
 }  // namespace

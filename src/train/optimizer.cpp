@@ -37,21 +37,21 @@ void OptimizerState::prepare(const std::vector<Parameter>& parameters) {
 }
 
 void OptimizerState::make_states(const std::vector<Parameter>& parameters) {
-  const bool adam = options_.kind != OptimizerKind::sgd;
+  if (options_.kind == OptimizerKind::sgd) return;  // momentum buffers are made where they are first used
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Tensor w = target(parameters[i], i);
     Slot& s = slots_[i];
-    if (adam && options_.form == OptimizerForm::fused) {
+    if (options_.form == OptimizerForm::fused) {
       Restore category(tape_.memory().category, Category::optimizer_state);
       s.counter = tape_.memory().empty({}, DType::fp32, "step");
     }
-    if (adam) {
-      s.first = state_like(w, "exp_avg");
-      s.second = state_like(w, "exp_avg_sq");
-    } else if (options_.momentum > 0) {
-      s.first = state_like(w, "momentum_buffer");
-    }
+    s.first = state_like(w, "exp_avg");
+    s.second = state_like(w, "exp_avg_sq");
   }
+}
+
+void OptimizerState::make_momentum(const Parameter& p, std::size_t i) {
+  if (options_.momentum > 0 && !slots_[i].first) slots_[i].first = state_like(target(p, i), "momentum_buffer");
 }
 
 void OptimizerState::step(const std::vector<Parameter>& parameters) {
@@ -105,6 +105,7 @@ void OptimizerState::sgd(const std::vector<Parameter>& parameters) {
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     Tensor decayed;
     if (loop && options_.weight_decay != 0) decayed = like(tape_, target(parameters[i], i), "add");
+    make_momentum(parameters[i], i);
     apply_sgd(parameters[i], i);
   }
 }

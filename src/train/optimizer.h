@@ -33,6 +33,7 @@ class OptimizerState {
   Tensor target(const Parameter& p, std::size_t i) const;
   Tensor state_like(const Tensor& target, const char* op) const;
   void make_states(const std::vector<Parameter>& parameters);
+  void make_momentum(const Parameter& p, std::size_t i);
   void adam(const std::vector<Parameter>& parameters);
   void sgd(const std::vector<Parameter>& parameters);
   void apply_adam(const Parameter& p, std::size_t i);

@@ -7,6 +7,8 @@ namespace vramplan {
 AttentionChoice attention_choice(const TrainOptions& options) {
   AttentionChoice c;
   c.compute_capability = options.compute_capability;
+  c.kept.extra_copies = options.score_copies;
+  c.kept.mask = options.dropout_mask;
   switch (options.attention) {
     case AttentionForm::eager: c.eager = true; break;
     case AttentionForm::math: c.kernel = SdpaKernel::math; break;

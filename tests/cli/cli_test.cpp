@@ -109,6 +109,7 @@ TEST_CASE("errors say what, where and the next step") {
                        Row{"estimate --model gpt2 --seq 8 --precision fp17", "did you mean 'fp16'?"},
                        Row{"estimate --model gpt2 --seq 8 --segments 2 --checkpoint per-layer", "exclude each other"},
                        Row{"estimate --layers 2 --seq 8", "--hidden"},
+                       Row{"estimate --model gpt2 --seq 8 --score-copies 1", "--attention eager"},
                        Row{"estimate --model gpt2 --layers 2 --hidden 8 --heads 2 --seq 8", "exactly one of"},
                        Row{"estimate --model gpt2 --seq 8 --gpu-memory 24G", "24GiB"},
                        Row{"estimate --model gpt2 --seq 8 --checkpoint per-lair", "did you mean 'per-layer'?"},

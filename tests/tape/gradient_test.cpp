@@ -204,8 +204,8 @@ TEST_CASE("eager attention in both forms") {
   for (bool llama : {true, false}) {
     Bench b;
     const Function f = [&](Tape& t, const auto& x) {
-      const EagerAttention a = llama ? eager_attention_llama(t, x[0], x[1], x[2], {}, 0.5, 0.2)
-                                     : eager_attention_gpt2(t, x[0], x[1], x[2], {}, 0.5, 0.2);
+      const EagerAttention a = llama ? eager_attention_llama(t, x[0], x[1], x[2], {}, {0.5, 0.2, DType::fp32, 3})
+                                     : eager_attention_gpt2(t, x[0], x[1], x[2], {}, {0.5, 0.2, DType::fp32, 3});
       return contiguous(t, a.out);
     };
     const std::int64_t kv = llama ? 1 : 2;

@@ -149,6 +149,25 @@ TEST_CASE("the textbook block holds 34 sbh + 5 a s^2 b and its precisions, layer
   }
 }
 
+TEST_CASE("kept score copies and the dropout mask's type can be overridden") {
+  const std::uint64_t scores = 2 * 2 * 8 * 8;  // b a s s of one layer
+  for (const ModelConfig& c : {test::small_textbook(0.1), test::small_gpt2(0.1), test::small_free(0.1)}) {
+    TrainOptions r = test::small_run(Precision::bf16);
+    auto held = [&] {
+      DryBackend backend;
+      Trainer trainer(backend, c, r);
+      const StepMarks s = trainer.step();
+      return trainer.ledger().live(s.micro[0].backward).requested.count();
+    };
+    const std::uint64_t usual = held();
+    r.score_copies = 3;
+    CHECK(held() == usual + 4 * 3 * 2 * scores);
+    r.score_copies = 0;
+    r.dropout_mask = DType::fp32;
+    CHECK(held() == usual + 4 * 3 * scores);
+  }
+}
+
 TEST_CASE("bytes per parameter between steps") {
   struct Row {
     Precision precision;

@@ -43,6 +43,9 @@ struct TrainOptions {
   Optimizer optimizer;
   Checkpointing checkpoint;
   AttentionForm attention = AttentionForm::sdpa;
+  std::int64_t score_copies = 0;  ///< eager attention keeps this many more copies of its probabilities
+  DType dropout_mask =
+      DType::boolean;           ///< of the mask on attention probabilities; kernels before PyTorch's kept wider ones
   int compute_capability = 80;  ///< decides the SDPA kernel; 80 for sm_80
   std::optional<double> clip;   ///< largest norm of the gradients
   bool keeps_output = false;    ///< the caller holds the model's output, and so the logits, until the next one
