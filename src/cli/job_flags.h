@@ -22,7 +22,7 @@ class JobFlags {
   std::string model_, config_, layers_, hidden_, heads_, kv_heads_, head_dim_, ffn_, vocab_, norm_, mlp_, position_,
       dropout_;
   bool tied_ = false;
-  std::string gpu_, gpu_memory_, reserve_;
+  std::string gpu_, gpu_memory_, allocator_, reserve_;
   std::string micro_batch_, seq_, accumulate_, precision_, optimizer_, form_, momentum_, weight_decay_, clip_,
       attention_, score_copies_, dropout_mask_, checkpoint_, segments_;
   bool reentrant_ = false, keeps_output_ = false;

@@ -31,16 +31,18 @@ class ValidateCommand final : public Command {
       throw UserError("no file was named", "validate", "vramplan validate tests/golden/*.jsonl", Exit::usage);
     const std::int64_t worst = worst_.empty() ? 0 : parse_count(worst_, "--worst");
     std::vector<ValidatedGroup> groups;
-    groups.reserve(files_.size());
-    for (const std::string& f : files_) groups.push_back(validate_file(f));
+    std::vector<const std::string*> file_of;
+    for (const std::string& f : files_)
+      for (ValidatedGroup& g : validate_file(f)) groups.push_back(std::move(g)), file_of.push_back(&f);
     fmt::print("{}", context.json ? validate_json(groups) : validate_table(groups));
-    if (!context.json && worst > 0) show_worst(groups, static_cast<std::size_t>(worst));
+    if (!context.json && worst > 0) show_worst(groups, file_of, static_cast<std::size_t>(worst));
     const bool good = std::all_of(groups.begin(), groups.end(), within_bounds);
     return good ? Exit::fits : Exit::check_failed;
   }
 
  private:
-  void show_worst(const std::vector<ValidatedGroup>& groups, std::size_t n) const {
+  void show_worst(const std::vector<ValidatedGroup>& groups, const std::vector<const std::string*>& file_of,
+                  std::size_t n) const {
     struct Found {
       const ValidatedCase* c;
       const std::string* file;
@@ -48,7 +50,7 @@ class ValidateCommand final : public Command {
     std::vector<Found> found;
     for (std::size_t g = 0; g < groups.size(); ++g)
       for (const ValidatedCase& c : groups[g].rows)
-        if (c.not_expressed.empty() && !c.exact) found.push_back({&c, &files_[g]});
+        if (c.not_expressed.empty() && !c.exact) found.push_back({&c, file_of[g]});
     std::stable_sort(found.begin(), found.end(),
                      [](const Found& a, const Found& b) { return std::abs(a.c->worst) > std::abs(b.c->worst); });
     found.resize(std::min(found.size(), n));

@@ -46,6 +46,14 @@ std::vector<PhasePeak> DryRun::phases() const {
   return out;
 }
 
+std::optional<DryRun::Allocator> DryRun::replay(const AllocatorOptions& options, Bytes workspace) const {
+  Replay r(ledger(), options, workspace);
+  if (!r.run(steps_[1].micro[0].forward)) return std::nullopt;
+  r.reset_peaks();
+  if (!r.run(steps_[1].end)) return std::nullopt;
+  return Allocator{r.peaks(), r.retries()};
+}
+
 Bytes DryRun::states() const {
   Bytes sum;
   for (const Ledger::Alive& a : ledger().alive(steps_[0].end))

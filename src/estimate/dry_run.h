@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 
+#include "allocator/replay.h"
 #include "backend/dry.h"
 #include "train/trainer.h"
 #include "vramplan/estimate/estimate.h"
@@ -19,6 +20,12 @@ class DryRun {
   const Ledger::Peak& peak() const { return peak_; }
   Phase peak_phase() const;
   std::vector<PhasePeak> phases() const;
+  /// What the caching allocator shows for the second step; nothing when it runs out of memory.
+  struct Allocator {
+    ReplayPeaks peaks;
+    int retries = 0;
+  };
+  std::optional<Allocator> replay(const AllocatorOptions& options, Bytes workspace) const;
   Bytes states() const;  ///< live between steps, without gradients and inputs
   Bytes held() const;
   double flops() const { return second_flops_; }  ///< of the second step

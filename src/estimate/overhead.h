@@ -1,5 +1,5 @@
-// What a card gives away besides tensors: context, workspace, allocator slack. Each with its default, its range and
-// where they are from.
+// What a card gives away besides tensors: context and workspace. Each with its default, its range and where they are
+// from.
 #pragma once
 #include "vramplan/estimate/job.h"
 
@@ -7,21 +7,21 @@ namespace vramplan {
 
 struct Overhead {
   Bytes context;    ///< CUDA context, modules and loaded kernels
-  Bytes workspace;  ///< cuBLAS, taken from the allocator by each matrix product and given back: counted at every peak,
-                    ///< an upper bound
-  Bytes slack;      ///< segments of the caching allocator that no tensor fills
+  Bytes workspace;  ///< cuBLAS, taken from the allocator by each matrix product and given back
 };
 
-/// Context 0.60 GiB (0.25 to 0.9 seen, by architecture, driver and loaded kernels). Workspace: 32 MiB on sm_90, else
-/// 8,519,680 bytes (CublasHandlePool.cpp). Slack: one partly filled large and one small segment, 20 + 2 MiB, as with
-/// expandable segments (CUDACachingAllocator.cpp).
+/// 32 MiB on sm_90, else 8,519,680 bytes (CublasHandlePool.cpp).
+Bytes workspace_bytes(int compute_capability);
+
+/// Context 0.60 GiB (0.25 to 0.9 seen, by architecture, driver and loaded kernels).
 Overhead default_overhead(const std::optional<Card>& card);
 
 struct UncertaintyPart {
   std::string name;
   Bytes bytes;
 };
-/// How far the figure may be off, part by part: the context's range, and fragmentation of ordinary segments.
-std::vector<UncertaintyPart> uncertainty_parts(Bytes allocated);
+/// How far the figure may be off, part by part: the context's range, and what the backward kernel of flash attention
+/// allocates inside itself (flash_api.cpp: softmax_d, dq_accum and, for grouped heads, expanded dk and dv).
+std::vector<UncertaintyPart> uncertainty_parts(const Job& job);
 
 }  // namespace vramplan

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -14,12 +14,21 @@ namespace {
 
 using nlohmann::json;
 
+/// For each character its lower-case letter or digit, or 0: the whole catalogue is folded for one look-up.
+constexpr std::array<char, 256> kFold = [] {
+  std::array<char, 256> fold{};
+  for (char c = '0'; c <= '9'; ++c) fold[static_cast<unsigned char>(c)] = c;
+  for (char c = 'a'; c <= 'z'; ++c) fold[static_cast<unsigned char>(c)] = c;
+  for (char c = 'A'; c <= 'Z'; ++c) fold[static_cast<unsigned char>(c)] = static_cast<char>(c - 'A' + 'a');
+  return fold;
+}();
+
 /// Lower case without blanks, dashes and the maker's name, so that "NVIDIA A100-SXM4-80GB" and "a100 sxm4 80gb" agree.
 std::string key_of(std::string_view name) {
   std::string k;
+  k.reserve(name.size());
   for (char c : name)
-    if (std::isalnum(static_cast<unsigned char>(c)))
-      k += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (const char folded = kFold[static_cast<unsigned char>(c)]) k += folded;
   for (std::string_view maker : {"nvidia", "geforce"})
     if (k.starts_with(maker)) k.erase(0, maker.size());
   return k;

@@ -128,6 +128,19 @@ void inputs(const JsonObject& in, GoldenCase& g) {
   if (in.has("clip")) t.clip = in.number_or("clip", 1);
 }
 
+std::vector<GoldenCounters> counters(const JsonObject& cuda) {
+  std::vector<GoldenCounters> out;
+  for (const auto& [gpu, capability] : {std::pair{"a100", 80}, std::pair{"h100", 90}}) {
+    if (!cuda.has(gpu)) continue;
+    const JsonObject peaks = cuda.object(gpu).object("step2");
+    const ordered_json& peak = peaks.raw("peak");  // [requested, allocated, reserved]
+    if (!peak.is_array() || peak.size() != 3 || !peak[1].is_number_unsigned() || !peak[2].is_number_unsigned())
+      peaks.fail("peak", "expected [requested, allocated, reserved]");
+    out.push_back({gpu, capability, Bytes(peak[1].get<std::uint64_t>()), Bytes(peak[2].get<std::uint64_t>())});
+  }
+  return out;
+}
+
 void results(const JsonObject& r, GoldenCase& g) {
   g.parameters = r.integer("params");
   g.trainable = r.integer_or("trainable_params", g.parameters);
@@ -140,6 +153,7 @@ void results(const JsonObject& r, GoldenCase& g) {
     g.peak_phase = peak.text("phase");
     g.peak_rows = rows(peak.raw("rows"));
   }
+  if (r.has("cuda")) g.counters = counters(r.object("cuda"));
 }
 
 }  // namespace

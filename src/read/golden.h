@@ -23,6 +23,13 @@ struct GoldenRow {
   Bytes bytes;
 };
 
+/// Counters of PyTorch's CUDA caching allocator at the peak of step 2, on one kind of card.
+struct GoldenCounters {
+  std::string gpu;
+  int compute_capability = 80;
+  Bytes allocated, reserved;
+};
+
 struct GoldenCase {
   std::string id, group;
   std::string not_expressed;  ///< why, or empty
@@ -33,6 +40,7 @@ struct GoldenCase {
   std::array<GoldenStep, 2> steps;
   std::vector<GoldenRow> held_rows, peak_rows;
   std::string peak_phase;
+  std::vector<GoldenCounters> counters;
 };
 
 /// One line. Throws UserError when it is not a golden case at all.

@@ -60,6 +60,7 @@ json job_of(const Job& job) {
                              {"usable", job.card->usable.count()},
                              {"usable_basis", job.card->usable_basis}}
                       : json();
+  j["allocator"] = job.allocator;
   j["reserve"] = job.reserve.count();
   return j;
 }

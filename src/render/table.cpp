@@ -34,11 +34,11 @@ std::string headline(const Estimate& e, const TextStyle& style) {
   const Counters& c = e.counters;
   const std::string word = painted(name_of(e.verdict), e.verdict, style);
   if (!e.job.card)
-    return fmt::format("{} at the peak of a step ({})\n", painted(format_gib(c.device_used), e.verdict, style),
+    return fmt::format("needs {} at the peak of a step ({})\n", painted(format_gib(c.device_used), e.verdict, style),
                        name_of(e.verdict));
   const double share =
       c.capacity.count() ? 100 * static_cast<double>(e.margin) / static_cast<double>(c.capacity.count()) : 0;
-  return fmt::format("{}: {} of {} usable on {}; margin {} ({:.1f} %), uncertain by {}\n", word,
+  return fmt::format("{}: needs {} of {} usable on {}; margin {} ({:.1f} %), uncertain by {}\n", word,
                      format_gib(c.device_used), format_gib(c.capacity), e.job.card->name, signed_gib(e.margin), share,
                      format_gib(e.uncertainty));
 }

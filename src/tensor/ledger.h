@@ -31,7 +31,7 @@ struct Record {
 };
 
 struct Event {
-  enum class Kind : std::uint8_t { allocate, release, reclassify };
+  enum class Kind : std::uint8_t { allocate, release, reclassify, product };  ///< product: a matrix product runs here
   std::uint32_t record = 0;
   Kind kind = Kind::allocate;
   Category category = Category::temporary;  ///< for allocate and reclassify
@@ -51,6 +51,8 @@ class Ledger {
   std::uint32_t allocate(const Record& r, Category c);
   void release(std::uint32_t record);
   void reclassify(std::uint32_t record, Category c);
+  /// Marks an instant at which cuBLAS takes and returns its workspace. Changes no sum.
+  void product();
 
   void enter(Phase p) { phase_ = p; }
   Phase phase() const { return phase_; }

@@ -9,8 +9,10 @@
 #include <fstream>
 #include <map>
 
+#include "allocator/replay.h"
 #include "backend/dry.h"
 #include "base/parallel.h"
+#include "estimate/overhead.h"
 #include "train/trainer.h"
 #include "vramplan/base/error.h"
 
@@ -153,18 +155,43 @@ std::vector<std::string> differing_tensors(const GoldenCase& g) {
   return out;
 }
 
-ValidatedGroup validate_file(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw UserError("the file cannot be read", path, "check the path");
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);)
-    if (line.find_first_not_of(" \t\r") != std::string::npos) lines.push_back(line);
-  ValidatedGroup group;
-  group.name = std::filesystem::path(path).stem().string();
-  group.rows.resize(lines.size());
-  parallel_for(lines.size(), [&](std::size_t i) {
-    group.rows[i] = validate_case(read_golden(lines[i], fmt::format("{}:{}", path, i + 1)));
-  });
+namespace {
+
+struct CounterErrors {
+  ValidatedCase allocated, reserved;
+};
+
+ValidatedCase counter_case(const std::string& id, Bytes found, Bytes expected, const char* where) {
+  ValidatedCase c;
+  c.id = id;
+  c.parameters_exact = c.held_exact = true;
+  c.exact = found == expected;
+  c.worst = relative(found, expected);
+  c.worst_where = where;
+  c.expected = expected;
+  c.found = found;
+  return c;
+}
+
+CounterErrors validate_counters(const GoldenCase& g, const GoldenCounters& c) {
+  if (!g.not_expressed.empty()) {
+    ValidatedCase skipped;
+    skipped.id = g.id;
+    skipped.not_expressed = g.not_expressed;
+    return {skipped, skipped};
+  }
+  GoldenCase on_card = g;
+  on_card.options.compute_capability = c.compute_capability;
+  const Run run(on_card);
+  Replay replay(run.trainer.ledger(), {}, workspace_bytes(c.compute_capability));
+  replay.run(run.steps[1].micro[0].forward);
+  replay.reset_peaks();
+  replay.run(run.steps[1].end);
+  return {counter_case(g.id, replay.peaks().allocated, c.allocated, "step2.allocated"),
+          counter_case(g.id, replay.peaks().reserved, c.reserved, "step2.reserved")};
+}
+
+void summarise(ValidatedGroup& group) {
   std::vector<double> errors;
   for (const ValidatedCase& c : group.rows) {
     ++group.cases;
@@ -176,21 +203,63 @@ ValidatedGroup validate_file(const std::string& path) {
     errors.push_back(std::abs(c.worst));
     group.bias += c.worst;
   }
-  if (!errors.empty()) {
-    std::sort(errors.begin(), errors.end());
-    auto quantile = [&](double q) {
-      return errors[static_cast<std::size_t>(std::ceil(q * static_cast<double>(errors.size()))) - 1];
-    };
-    group.median = quantile(0.5);
-    group.p95 = quantile(0.95);
-    group.worst = errors.back();
-    group.bias /= static_cast<double>(errors.size());
+  if (errors.empty()) return;
+  std::sort(errors.begin(), errors.end());
+  auto quantile = [&](double q) {
+    return errors[static_cast<std::size_t>(std::ceil(q * static_cast<double>(errors.size()))) - 1];
+  };
+  group.median = quantile(0.5);
+  group.p95 = quantile(0.95);
+  group.worst = errors.back();
+  group.bias /= static_cast<double>(errors.size());
+}
+
+std::vector<std::string> lines_of(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw UserError("the file cannot be read", path, "check the path");
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);)
+    if (line.find_first_not_of(" \t\r") != std::string::npos) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace
+
+std::vector<ValidatedGroup> validate_file(const std::string& path) {
+  const std::vector<std::string> lines = lines_of(path);
+  struct Line {
+    ValidatedCase tensors;
+    std::vector<std::pair<std::string, CounterErrors>> cards;
+  };
+  std::vector<Line> done(lines.size());
+  parallel_for(lines.size(), [&](std::size_t i) {
+    const GoldenCase g = read_golden(lines[i], fmt::format("{}:{}", path, i + 1));
+    done[i].tensors = validate_case(g);
+    for (const GoldenCounters& c : g.counters) done[i].cards.emplace_back(c.gpu, validate_counters(g, c));
+  });
+  const std::string stem = std::filesystem::path(path).stem().string();
+  ValidatedGroup tensors;
+  tensors.name = stem;
+  std::map<std::string, ValidatedGroup> counters;
+  for (Line& line : done) {
+    tensors.rows.push_back(std::move(line.tensors));
+    for (auto& [gpu, errors] : line.cards) {
+      counters[stem + "@" + gpu + ".allocated"].rows.push_back(std::move(errors.allocated));
+      counters[stem + "@" + gpu + ".reserved"].rows.push_back(std::move(errors.reserved));
+    }
   }
-  return group;
+  std::vector<ValidatedGroup> groups{std::move(tensors)};
+  for (auto& [name, group] : counters) {
+    group.name = name;
+    group.bounded = false;
+    groups.push_back(std::move(group));
+  }
+  for (ValidatedGroup& g : groups) summarise(g);
+  return groups;
 }
 
 bool within_bounds(const ValidatedGroup& g) {
-  return g.parameters_exact == g.expressed && g.held_exact == g.expressed && g.worst <= kPeakBound;
+  return !g.bounded || (g.parameters_exact == g.expressed && g.held_exact == g.expressed && g.worst <= kPeakBound);
 }
 
 }  // namespace vramplan

@@ -22,6 +22,7 @@ struct ValidatedGroup {
   std::size_t cases = 0, expressed = 0, parameters_exact = 0, held_exact = 0, exact = 0;
   double median = 0, p95 = 0, worst = 0, bias = 0;  ///< shares; of the worst peak of each case
   std::vector<ValidatedCase> rows;
+  bool bounded = true;  ///< false: counters of a card, shown and not judged
 };
 
 /// The largest error a group may have before `validate` fails.
@@ -30,8 +31,9 @@ inline constexpr double kPeakBound = 0.001;
 ValidatedCase validate_case(const GoldenCase& g);
 /// Explains a case: tensors held after forward and alive at the peak, ours against PyTorch's.
 std::vector<std::string> differing_tensors(const GoldenCase& g);
-/// One group from one file; `name` is the file's stem. Runs on all cores.
-ValidatedGroup validate_file(const std::string& path);
+/// The groups of one file: its stem NAME for the tensor ledger, and NAME@a100.allocated, NAME@a100.reserved,
+/// NAME@h100... for the counters of the caching allocator at the peak of step 2. Runs on all cores.
+std::vector<ValidatedGroup> validate_file(const std::string& path);
 bool within_bounds(const ValidatedGroup& g);
 
 }  // namespace vramplan

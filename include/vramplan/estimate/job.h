@@ -14,6 +14,7 @@ struct Job {
   ModelConfig model;
   TrainOptions run;
   std::optional<Card> card;
+  std::string allocator;                 ///< PYTORCH_ALLOC_CONF; empty is PyTorch's default
   Bytes reserve;                         ///< kept free on the card for others
   std::vector<std::string> assumptions;  ///< values that were not given and matter, one sentence each
   std::vector<std::string> warnings;     ///< from reading the input

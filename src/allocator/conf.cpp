@@ -1,0 +1,58 @@
+#include <fmt/format.h>
+
+#include "allocator/caching.h"
+#include "base/suggest.h"
+#include "vramplan/base/error.h"
+
+namespace vramplan {
+namespace {
+
+[[noreturn]] void refuse(const std::string& what, const std::string& hint) {
+  throw UserError(what, "allocator options", hint, Exit::usage);
+}
+
+std::uint64_t number(const std::string& key, const std::string& value) {
+  if (value.empty() || value.size() > 9 || value.find_first_not_of("0123456789") != std::string::npos)
+    refuse(fmt::format("{} wants a whole number, not '{}'", key, value), "for example max_split_size_mb:64");
+  return std::stoull(value);
+}
+
+void set(AllocatorOptions& o, const std::string& key, const std::string& value) {
+  if (key == "expandable_segments") {
+    if (value != "True" && value != "False")
+      refuse(fmt::format("{} is True or False, not '{}'", key, value), "expandable_segments:True");
+    o.expandable = value == "True";
+  } else if (key == "max_split_size_mb") {
+    if (number(key, value) <= 20) refuse("max_split_size_mb must be above 20", "as PyTorch demands");
+    o.max_split = number(key, value) * kMiB;
+  } else if (key == "max_non_split_rounding_mb") {
+    o.max_non_split_rounding = number(key, value) * kMiB;
+  } else if (key == "roundup_power2_divisions") {
+    o.power2_divisions = number(key, value);
+  } else if (key != "garbage_collection_threshold" && key != "backend" && key != "pinned_use_cuda_host_register") {
+    // The three above change nothing in a run without a memory fraction.
+    refuse(
+        fmt::format("the option '{}' is not known", key),
+        did_you_mean(
+            key, {"expandable_segments", "max_split_size_mb", "max_non_split_rounding_mb", "roundup_power2_divisions"},
+            "known: expandable_segments, max_split_size_mb, max_non_split_rounding_mb, roundup_power2_divisions"));
+  }
+}
+
+}  // namespace
+
+AllocatorOptions parse_alloc_conf(std::string_view text) {
+  AllocatorOptions o;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const std::string item(text.substr(0, comma));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    const std::size_t colon = item.find(':');
+    if (colon == std::string::npos)
+      refuse(fmt::format("'{}' is not option:value", item), "for example expandable_segments:True");
+    set(o, item.substr(0, colon), item.substr(colon + 1));
+  }
+  return o;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,32 @@
+// The events of a ledger played through the caching allocator: what max_memory_allocated and max_memory_reserved show.
+#pragma once
+#include "allocator/caching.h"
+#include "tensor/ledger.h"
+
+namespace vramplan {
+
+struct ReplayPeaks {
+  Bytes allocated, reserved;
+};
+
+class Replay {
+ public:
+  /// `workspace` is taken and returned at each matrix product; 0 leaves it out.
+  Replay(const Ledger& ledger, const AllocatorOptions& options, Bytes workspace);
+
+  /// Play on to instant `to`. False when the memory is exhausted, at the event `failed_at`.
+  bool run(Ledger::Instant to);
+  /// Peaks since the last reset.
+  ReplayPeaks peaks() const { return {allocator_.peak_allocated(), allocator_.peak_reserved()}; }
+  void reset_peaks() { allocator_.reset_peaks(); }
+  Ledger::Instant failed_at() const { return at_; }
+  int retries() const { return allocator_.retries(); }
+
+ private:
+  const Ledger& ledger_;
+  Bytes workspace_;
+  CachingAllocator allocator_;
+  Ledger::Instant at_ = 0;
+};
+
+}  // namespace vramplan

@@ -1,0 +1,18 @@
+// From bytes to a decision: the counters that tools show, whether the run gets through on the card, and what to change.
+#pragma once
+#include "estimate/dry_run.h"
+#include "estimate/overhead.h"
+
+namespace vramplan {
+
+/// The counters of a run on a card that is large enough; capacity stays 0.
+Counters count(const DryRun& run, const Job& job, const Overhead& o);
+
+/// Sets capacity, verdict and margin. When the run fits only because PyTorch gives cached blocks back before it fails,
+/// the verdict is `tight`, the counters are those of that run, and a warning says so.
+void judge(Estimate& e, const DryRun& run, const Overhead& o);
+
+/// For a run that does not fit: changes that were each run and need less.
+void advise(Estimate& e, const Overhead& o);
+
+}  // namespace vramplan
