@@ -3,6 +3,7 @@
 namespace vramplan {
 namespace {
 
+constexpr Bytes kLtWorkspace(kMiB);                 ///< CUBLASLT_WORKSPACE_SIZE's default
 constexpr CachingAllocator::Handle kWorkspace = 0;  ///< records follow it
 
 CachingAllocator::Handle handle_of(const Event& e) { return e.record + 1; }
@@ -21,8 +22,9 @@ bool Replay::run(Ledger::Instant to) {
         break;
       case Event::Kind::release: allocator_.release(handle_of(e)); break;
       case Event::Kind::product:
+      case Event::Kind::biased_product:
         if (workspace_ == Bytes()) break;
-        if (!allocator_.allocate(workspace_, kWorkspace)) return false;
+        if (!allocator_.allocate(e.kind == Event::Kind::product ? workspace_ : kLtWorkspace, kWorkspace)) return false;
         allocator_.release(kWorkspace);
         break;
       case Event::Kind::reclassify: break;

@@ -9,7 +9,7 @@ Tensor product(Tape& t, const Tensor& a, const Tensor& b, const char* op) {
   Dims shape = a.shape();
   shape[shape.size() - 1] = b.size(-1);
   Tensor y = t.memory().empty(shape, a.dtype(), op);
-  t.memory().ledger().product();
+  t.memory().ledger().product(Event::Kind::product);
   t.backend().matmul(y, a, b, 1, 0);
   return y;
 }
@@ -95,7 +95,7 @@ Tensor addmm(Tape& t, const Tensor& bias0, const Tensor& a0, const Tensor& b0) {
   const Tensor rows =
       t.view_of(bias, y.shape(), expanded_strides(bias.shape(), bias.strides(), y.shape()), bias->offset, bias.dtype());
   t.backend().unary(Unary::copy, y, rows, 0);
-  t.memory().ledger().product();
+  t.memory().ledger().product(Event::Kind::biased_product);
   t.backend().matmul(y, a, b, 1, 1);
   return t.output(node, y);
 }

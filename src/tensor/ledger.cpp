@@ -36,7 +36,7 @@ void Ledger::reclassify(std::uint32_t record, Category c) {
   events_.push_back({record, Event::Kind::reclassify, c, phase_});
 }
 
-void Ledger::product() { events_.push_back({0, Event::Kind::product, Category::workspace, phase_}); }
+void Ledger::product(Event::Kind kind) { events_.push_back({0, kind, Category::workspace, phase_}); }
 
 Tally Ledger::live(Instant t) const {
   Tally out;
@@ -60,7 +60,7 @@ std::vector<Ledger::Alive> Ledger::alive(Instant t) const {
   std::vector<std::uint8_t> state(records_.size(), kDead);
   for (Instant i = 0; i < t; ++i) {
     const Event& e = events_[i];
-    if (e.kind == Event::Kind::product) continue;
+    if (e.category == Category::workspace && e.kind >= Event::Kind::product) continue;
     state[e.record] = e.kind == Event::Kind::release ? kDead : static_cast<std::uint8_t>(e.category);
   }
   std::vector<Alive> out;

@@ -31,7 +31,8 @@ struct Record {
 };
 
 struct Event {
-  enum class Kind : std::uint8_t { allocate, release, reclassify, product };  ///< product: a matrix product runs here
+  /// product, biased_product: a matrix product runs here, the second with its bias in one call of cuBLASLt.
+  enum class Kind : std::uint8_t { allocate, release, reclassify, product, biased_product };
   std::uint32_t record = 0;
   Kind kind = Kind::allocate;
   Category category = Category::temporary;  ///< for allocate and reclassify
@@ -51,8 +52,8 @@ class Ledger {
   std::uint32_t allocate(const Record& r, Category c);
   void release(std::uint32_t record);
   void reclassify(std::uint32_t record, Category c);
-  /// Marks an instant at which cuBLAS takes and returns its workspace. Changes no sum.
-  void product();
+  /// Marks an instant at which cuBLAS or cuBLASLt takes and returns its workspace. Changes no sum.
+  void product(Event::Kind kind);
 
   void enter(Phase p) { phase_ = p; }
   Phase phase() const { return phase_; }
