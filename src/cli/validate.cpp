@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "cli/command.h"
+#include "read/allocator_trace.h"
 #include "read/data.h"
 #include "render/json.h"
 #include "render/table.h"
@@ -61,6 +62,7 @@ class ValidateCommand final : public Command {
       std::istringstream lines(read_file(*f.file));
       for (std::string line; std::getline(lines, line);) {
         if (line.find("\"" + f.c->id + "\"") == std::string::npos) continue;
+        if (is_allocator_trace(line)) break;
         for (const std::string& d : differing_tensors(read_golden(line, *f.file))) fmt::print("    {}\n", d);
         break;
       }

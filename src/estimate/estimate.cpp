@@ -41,6 +41,9 @@ void describe(Estimate& e, const Overhead& o) {
                                       e.job.allocator.empty() ? "its defaults" : e.job.allocator));
   e.assumptions.push_back(
       "kernels and lifetimes of PyTorch 2.15 and transformers 5.24; step 2 is reported, when optimizer states exist");
+  if (e.job.run.seq > e.job.model.positions)
+    e.warnings.push_back(
+        fmt::format("the sequence is longer than the {} positions the model was made for", e.job.model.positions));
   if (e.job.run.checkpoint.kind != CheckpointKind::none && e.job.model.layers == 1)
     e.warnings.push_back("with one layer, checkpointing saves nothing: the whole model is recomputed at once");
   if (e.job.card && e.job.card->compute_capability > 0 && e.job.card->compute_capability < 80 &&

@@ -13,6 +13,7 @@
 #include "backend/dry.h"
 #include "base/parallel.h"
 #include "estimate/overhead.h"
+#include "read/allocator_trace.h"
 #include "train/trainer.h"
 #include "vramplan/base/error.h"
 
@@ -191,6 +192,26 @@ CounterErrors validate_counters(const GoldenCase& g, const GoldenCounters& c) {
           counter_case(g.id, replay.peaks().reserved, c.reserved, "step2.reserved")};
 }
 
+/// A trace is exact when peaks, ends and retries are; its error is that of the reserved peak.
+ValidatedCase validate_trace(const AllocatorTrace& t) {
+  AllocatorOptions options = parse_alloc_conf(t.conf);
+  options.capacity = t.capacity.count();
+  CachingAllocator a(options);
+  CachingAllocator::Handle next = 0;
+  bool enough = true;
+  for (std::int64_t e : t.events) {
+    if (e < 0)
+      a.release(static_cast<CachingAllocator::Handle>(-(e + 1)));
+    else
+      enough = a.allocate(Bytes(static_cast<std::uint64_t>(e)), next++) && enough;
+    if (!enough) break;
+  }
+  ValidatedCase c = counter_case(t.id, a.peak_reserved(), t.peak_reserved, "peak reserved");
+  c.exact = c.exact && enough && a.peak_allocated() == t.peak_allocated && a.allocated() == t.end_allocated &&
+            a.reserved() == t.end_reserved && a.retries() == t.retries;
+  return c;
+}
+
 void summarise(ValidatedGroup& group) {
   std::vector<double> errors;
   for (const ValidatedCase& c : group.rows) {
@@ -233,7 +254,12 @@ std::vector<ValidatedGroup> validate_file(const std::string& path) {
   };
   std::vector<Line> done(lines.size());
   parallel_for(lines.size(), [&](std::size_t i) {
-    const GoldenCase g = read_golden(lines[i], fmt::format("{}:{}", path, i + 1));
+    const std::string where = fmt::format("{}:{}", path, i + 1);
+    if (is_allocator_trace(lines[i])) {
+      done[i].tensors = validate_trace(read_allocator_trace(lines[i], where));
+      return;
+    }
+    const GoldenCase g = read_golden(lines[i], where);
     done[i].tensors = validate_case(g);
     for (const GoldenCounters& c : g.counters) done[i].cards.emplace_back(c.gpu, validate_counters(g, c));
   });

@@ -3,6 +3,7 @@
 
 #include <fstream>
 #include "random.h"
+#include "read/allocator_trace.h"
 
 #include "validate/validate.h"
 #include "vramplan/base/error.h"
@@ -57,6 +58,20 @@ TEST_CASE("the comparison can fail: a case with one changed byte is found, and t
   g.options.seq += 8;
   CHECK_FALSE(validate_case(g).held_exact);
   CHECK_FALSE(differing_tensors(g).empty());
+}
+
+TEST_CASE("traces of the allocator are validated like cases") {
+  const auto groups = validate_file(TEST_ROOT "/data/allocator.jsonl");
+  REQUIRE(groups.size() == 1);
+  CHECK(groups[0].cases == 45);
+  CHECK(groups[0].exact == 45);
+  for (const char* bad : {R"({"segments":[],"id":"x","conf":"","capacity":9,"events":[8,-1,-1]})",
+                          R"({"segments":[],"id":"x","conf":"","capacity":9,"events":[8,-9223372036854775808]})",
+                          R"({"segments":[],"id":"x","conf":"","capacity":9,"events":[1.5]})"}) {
+    CAPTURE(bad);
+    CHECK(is_allocator_trace(bad));
+    CHECK_THROWS_AS(read_allocator_trace(bad, "t"), UserError);
+  }
 }
 
 TEST_CASE("damaged golden lines are read or refused, never crash") {
