@@ -177,24 +177,6 @@ void HostBackend::matmul(const Tensor& y, const Tensor& a, const Tensor& b, doub
     }
 }
 
-void HostBackend::adam(const Tensor& w, const Tensor& g, const Tensor& m, const Tensor& v, const AdamArgs& p) {
-  const Look weight = look(w), first = look(m), second = look(v), gradient(g, w.shape());
-  const double c1 = 1 - std::pow(p.beta1, static_cast<double>(p.step)),
-               c2 = 1 - std::pow(p.beta2, static_cast<double>(p.step));
-  for (std::int64_t i = 0, n = w.numel(); i < n; ++i) {
-    double x = static_cast<double>(weight[i]), d = static_cast<double>(gradient[i]);
-    if (p.decoupled)
-      x *= 1 - p.lr * p.weight_decay;
-    else
-      d += p.weight_decay * x;
-    const double a = p.beta1 * static_cast<double>(first[i]) + (1 - p.beta1) * d,
-                 b = p.beta2 * static_cast<double>(second[i]) + (1 - p.beta2) * d * d;
-    first.set(i, static_cast<float>(a));
-    second.set(i, static_cast<float>(b));
-    weight.set(i, static_cast<float>(x - p.lr * (a / c1) / (std::sqrt(b / c2) + p.eps)));
-  }
-}
-
 void HostBackend::norm(const Tensor& y, const Tensor& x) {
   const Look in = look(x);
   double total = 0;

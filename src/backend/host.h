@@ -45,6 +45,8 @@ class HostBackend final : public Backend {
                           const AttentionArgs& args) override;
 
   void adam(const Tensor& w, const Tensor& g, const Tensor& m, const Tensor& v, const AdamArgs& args) override;
+  void adafactor(const Tensor& w, const Tensor& g, const Tensor& row, const Tensor& column, const Tensor& variance,
+                 const AdafactorArgs& args) override;
   void norm(const Tensor& y, const Tensor& x) override;
   void clip_coefficient(const Tensor& y, const Tensor& norm, double largest) override;
 };

@@ -63,7 +63,7 @@ std::vector<Flag> JobFlags::flags() {
       {"--accumulate", "N", "micro-batches per step (default: 1)", &accumulate_, r},
       {"--precision", "KIND", "fp32, bf16, fp16, amp-bf16, amp-fp16, mixed-bf16, mixed-fp16 (default: bf16)",
        &precision_, r},
-      {"--optimizer", "KIND", "adamw, adam, sgd (default: adamw)", &optimizer_, r},
+      {"--optimizer", "KIND", "adamw, adam, sgd, adafactor (default: adamw)", &optimizer_, r},
       {"--optimizer-form", "FORM", "foreach, for-loop, fused (default: foreach, as in PyTorch)", &form_, r},
       {"--momentum", "M", "of sgd (default: 0)", &momentum_, r},
       {"--weight-decay", "W", "default: 0.01 for adamw, else 0", &weight_decay_, r},
@@ -195,6 +195,8 @@ void JobFlags::read_run(Job& job) const {
   r.precision = word(kPrecisions, precision_, "--precision", Precision::bf16);
   r.optimizer.kind = word(kOptimizers, optimizer_, "--optimizer", OptimizerKind::adamw);
   r.optimizer.form = word(kForms, form_, "--optimizer-form", OptimizerForm::foreach);
+  if (r.optimizer.kind == OptimizerKind::adafactor && r.optimizer.form == OptimizerForm::fused)
+    throw UserError("Adafactor has no fused form", "--optimizer-form", "use foreach or for-loop", Exit::usage);
   r.optimizer.momentum = momentum_.empty() ? 0 : number(momentum_, "--momentum");
   r.optimizer.weight_decay = weight_decay_.empty() ? (r.optimizer.kind == OptimizerKind::adamw ? 0.01 : 0.0)
                                                    : number(weight_decay_, "--weight-decay");

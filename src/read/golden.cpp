@@ -55,6 +55,8 @@ Optimizer optimizer(const JsonObject& o) {
     out.kind = OptimizerKind::adam;
   else if (name == "sgd")
     out.kind = OptimizerKind::sgd;
+  else if (name == "adafactor")
+    out.kind = OptimizerKind::adafactor;
   else
     throw NotExpressed{"optimizer " + name};
   out.form = form == "fused"      ? OptimizerForm::fused

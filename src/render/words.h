@@ -25,8 +25,10 @@ inline constexpr Word<Precision> kPrecisions[]{{"fp32", Precision::fp32},
                                                {"mixed-fp16", Precision::mixed_fp16},
                                                {"amp", Precision::amp_bf16},
                                                {"mixed", Precision::mixed_bf16}};
-inline constexpr Word<OptimizerKind> kOptimizers[]{
-    {"adamw", OptimizerKind::adamw}, {"adam", OptimizerKind::adam}, {"sgd", OptimizerKind::sgd}};
+inline constexpr Word<OptimizerKind> kOptimizers[]{{"adamw", OptimizerKind::adamw},
+                                                   {"adam", OptimizerKind::adam},
+                                                   {"sgd", OptimizerKind::sgd},
+                                                   {"adafactor", OptimizerKind::adafactor}};
 inline constexpr Word<OptimizerForm> kForms[]{
     {"foreach", OptimizerForm::foreach}, {"for-loop", OptimizerForm::for_loop}, {"fused", OptimizerForm::fused}};
 inline constexpr Word<AttentionForm> kAttentions[]{{"sdpa", AttentionForm::sdpa},

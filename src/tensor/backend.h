@@ -64,6 +64,11 @@ struct AdamArgs {
   bool decoupled;  ///< AdamW; otherwise L2 weight decay is added to the gradient
 };
 
+struct AdafactorArgs {
+  double lr, weight_decay;
+  std::int64_t step;
+};
+
 class Backend {
  public:
   Backend() = default;
@@ -121,6 +126,9 @@ class Backend {
 
   /// One element per parameter: w, m, v are updated in place.
   virtual void adam(const Tensor& w, const Tensor& g, const Tensor& m, const Tensor& v, const AdamArgs& args) = 0;
+  /// w is updated; a matrix uses row [r, 1] and column [1, c], anything else `variance` (the others are null).
+  virtual void adafactor(const Tensor& w, const Tensor& g, const Tensor& row, const Tensor& column,
+                         const Tensor& variance, const AdafactorArgs& args) = 0;
   /// y = the 2-norm of x.
   virtual void norm(const Tensor& y, const Tensor& x) = 0;
   /// y = min(1, largest / norm)

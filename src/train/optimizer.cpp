@@ -39,6 +39,10 @@ void OptimizerState::prepare(const std::vector<Parameter>& parameters) {
 void OptimizerState::make_states(const std::vector<Parameter>& parameters) {
   if (options_.kind == OptimizerKind::sgd) return;  // momentum buffers are made where they are first used
   for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (options_.kind == OptimizerKind::adafactor) {
+      adafactor_states(parameters[i], i);
+      continue;
+    }
     const Tensor w = target(parameters[i], i);
     Slot& s = slots_[i];
     if (options_.form == OptimizerForm::fused) {
@@ -57,10 +61,12 @@ void OptimizerState::make_momentum(const Parameter& p, std::size_t i) {
 void OptimizerState::step(const std::vector<Parameter>& parameters) {
   Restore no_grad(tape_.grad_enabled, false);
   if (steps_++ == 0) make_states(parameters);
-  if (options_.kind == OptimizerKind::sgd)
-    sgd(parameters);
-  else
-    adam(parameters);
+  switch (options_.kind) {
+    case OptimizerKind::sgd: sgd(parameters); break;
+    case OptimizerKind::adafactor: adafactor(parameters); break;
+    case OptimizerKind::adamw:
+    case OptimizerKind::adam: adam(parameters); break;
+  }
   if (master_)
     for (std::size_t i = 0; i < parameters.size(); ++i) publish(parameters[i], i);
 }

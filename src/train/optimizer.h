@@ -6,6 +6,9 @@
 //                 parameter at a time. fused: nothing, but a 4-byte step counter a parameter on the device.
 //   SGD           momentum buffers when momentum > 0; weight decay makes gradients + decay: all at once or one at a
 //   time.
+//   Adafactor     a row and a column for each matrix, the whole square for each vector. foreach: squares' estimates of
+//                 all matrices at once, then of all vectors; for-loop: one parameter at a time, the last one's a little
+//                 longer. No fused form.
 //
 // With master weights the update is done on fp32 copies: gradients are cast to fp32 in the foreach and for-loop forms,
 // read as they are in the fused one.
@@ -28,7 +31,7 @@ class OptimizerState {
 
  private:
   struct Slot {
-    Tensor master, first, second, counter;
+    Tensor master, first, second, counter;  ///< first, second: m, v; momentum; row, column; or the variance of a vector
   };
   Tensor target(const Parameter& p, std::size_t i) const;
   Tensor state_like(const Tensor& target, const char* op) const;
@@ -36,6 +39,10 @@ class OptimizerState {
   void make_momentum(const Parameter& p, std::size_t i);
   void adam(const std::vector<Parameter>& parameters);
   void sgd(const std::vector<Parameter>& parameters);
+  void adafactor(const std::vector<Parameter>& parameters);
+  void adafactor_group(const std::vector<Parameter>& parameters, bool matrices, std::vector<Tensor>& updates);
+  void adafactor_states(const Parameter& p, std::size_t i);
+  void apply_adafactor(const Parameter& p, std::size_t i);
   void apply_adam(const Parameter& p, std::size_t i);
   void apply_sgd(const Parameter& p, std::size_t i);
   void publish(const Parameter& p, std::size_t i);

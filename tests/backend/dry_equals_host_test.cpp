@@ -55,7 +55,7 @@ TEST_CASE("styles x attention x precision x N x variant") {
 }
 
 TEST_CASE("optimizers, accumulation, clipping, outputs kept") {
-  for (OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::adam, OptimizerKind::sgd})
+  for (OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::adam, OptimizerKind::sgd, OptimizerKind::adafactor})
     for (OptimizerForm form : {OptimizerForm::foreach, OptimizerForm::for_loop, OptimizerForm::fused})
       for (Precision p : {Precision::fp32, Precision::mixed_bf16}) {
         TrainOptions r = test::small_run(p);
@@ -70,7 +70,7 @@ TEST_CASE("optimizers, accumulation, clipping, outputs kept") {
 TEST_CASE("training on the host lowers the loss") {
   for (const test::NamedModel& m : test::small_models()) {
     if (m.config.architecture == Architecture::textbook || m.config.residual_dropout > 0) continue;
-    for (OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::sgd}) {
+    for (OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::sgd, OptimizerKind::adafactor}) {
       CAPTURE(m.name);
       HostBackend backend;
       TrainOptions r = test::small_run();

@@ -13,7 +13,7 @@ namespace vramplan {
 ///   mixed_*            16-bit weights and gradients, fp32 master weights and Adam states: 2 + 2 + 12 bytes a parameter
 enum class Precision { fp32, bf16, fp16, amp_bf16, amp_fp16, mixed_bf16, mixed_fp16 };
 
-enum class OptimizerKind { adamw, adam, sgd };
+enum class OptimizerKind { adamw, adam, sgd, adafactor };
 enum class OptimizerForm { foreach, for_loop, fused };
 struct Optimizer {
   OptimizerKind kind = OptimizerKind::adamw;
