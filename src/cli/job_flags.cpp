@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -67,6 +68,7 @@ std::vector<Flag> JobFlags::flags() {
       {"--optimizer-form", "FORM", "foreach, for-loop, fused (default: foreach, as in PyTorch)", &form_, r},
       {"--momentum", "M", "of sgd (default: 0)", &momentum_, r},
       {"--weight-decay", "W", "default: 0.01 for adamw, else 0", &weight_decay_, r},
+      {"--lora", "SPEC", "train adapters only: r=16,targets=all-linear,dropout=0.05,dtype=fp32 (or base)", &lora_, r},
       {"--clip", "NORM", "clip gradients to this norm", &clip_, r},
       {"--attention", "KIND", "sdpa (PyTorch chooses), eager, flash, efficient, math (default: sdpa)", &attention_, r},
       {"--score-copies", "N", "eager attention keeps N more copies of its probabilities (default: 0)", &score_copies_,
@@ -176,6 +178,46 @@ Checkpointing JobFlags::checkpoint(const ModelConfig& model) const {
   return c;
 }
 
+/// "r=16,targets=q_proj+v_proj,dropout=0.05,dtype=base"
+Lora JobFlags::lora() const {
+  Lora l;
+  std::string rest = lora_;
+  while (!rest.empty()) {
+    const std::string item = rest.substr(0, rest.find(','));
+    rest.erase(0, std::min(item.size() + 1, rest.size()));
+    const std::size_t equals = item.find('=');
+    const std::string key = item.substr(0, equals), value = equals == std::string::npos ? "" : item.substr(equals + 1);
+    if (key == "r") {
+      l.rank = parse_count(value, "--lora r");
+    } else if (key == "dropout") {
+      l.dropout = number(value, "--lora dropout");
+    } else if (key == "dtype") {
+      l.full_precision = word(kAdapterTypes, value, "--lora dtype", true);
+    } else if (key == "targets") {
+      l.targets.clear();
+      for (std::string names = value; !names.empty();) {
+        l.targets.push_back(names.substr(0, names.find('+')));
+        names.erase(0, std::min(l.targets.back().size() + 1, names.size()));
+      }
+    } else {
+      throw UserError(fmt::format("'{}' is not a part of an adapter", item), "--lora",
+                      did_you_mean(key, {"r", "targets", "dropout", "dtype"},
+                                   "write r=16,targets=q_proj+v_proj,dropout=0.05,dtype=fp32"),
+                      Exit::usage);
+    }
+  }
+  static const std::vector<std::string> known{"q_proj",    "k_proj",  "v_proj",    "o_proj",
+                                              "gate_proj", "up_proj", "down_proj", "all-linear"};
+  for (const std::string& t : l.targets)
+    if (std::find(known.begin(), known.end(), t) == known.end())
+      throw UserError(fmt::format("'{}' is not a module that can have an adapter", t), "--lora targets",
+                      did_you_mean(t, known, fmt::format("known: {}", fmt::join(known, ", "))), Exit::usage);
+  if (l.rank < 1 || l.dropout < 0 || l.dropout >= 1)
+    throw UserError("an adapter needs a rank of at least 1 and a dropout below 1", "--lora",
+                    "for example r=16,dropout=0.05", Exit::usage);
+  return l;
+}
+
 void JobFlags::read_kept(TrainOptions& r) const {
   if (r.attention != AttentionForm::eager && (!score_copies_.empty() || !dropout_mask_.empty()))
     throw UserError("fused attention keeps no probabilities",
@@ -202,6 +244,7 @@ void JobFlags::read_run(Job& job) const {
                                                    : number(weight_decay_, "--weight-decay");
   r.attention = word(kAttentions, attention_, "--attention", AttentionForm::sdpa);
   read_kept(r);
+  if (!lora_.empty()) r.lora = lora();
   if (!clip_.empty()) r.clip = number(clip_, "--clip");
   r.keeps_output = keeps_output_;
   r.checkpoint = checkpoint(job.model);

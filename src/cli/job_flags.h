@@ -16,6 +16,7 @@ class JobFlags {
   void read_model(const Context& context, Job& job) const;
   void read_run(Job& job) const;
   void read_kept(TrainOptions& r) const;
+  Lora lora() const;
   void read_card(const Context& context, Job& job) const;
   Checkpointing checkpoint(const ModelConfig& model) const;
 
@@ -25,6 +26,7 @@ class JobFlags {
   std::string gpu_, gpu_memory_, allocator_, reserve_;
   std::string micro_batch_, seq_, accumulate_, precision_, optimizer_, form_, momentum_, weight_decay_, clip_,
       attention_, score_copies_, dropout_mask_, checkpoint_, segments_;
+  std::string lora_;
   bool reentrant_ = false, keeps_output_ = false;
 };
 

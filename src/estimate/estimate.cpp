@@ -14,6 +14,12 @@ namespace {
 
 constexpr std::size_t kLargest = 10;
 
+/// 0 without adapters. Throws UserError when they fit no module.
+std::int64_t adapter_count(const Job& job) {
+  if (!job.run.lora) return 0;
+  return adapter_parameter_count(job.model, adapters_of(*job.run.lora, job.run.precision));
+}
+
 void check(const Job& job) {
   const TrainOptions& r = job.run;
   auto need = [](bool ok, std::string what, const char* where, std::string hint) {
@@ -27,7 +33,10 @@ void check(const Job& job) {
   need(job.model.position != PositionKind::learned || r.seq <= job.model.positions,
        fmt::format("a sequence of {} is longer than the {} learned positions of the model", r.seq, job.model.positions),
        "--seq", fmt::format("at most --seq {}", job.model.positions));
+  need(!r.lora || job.model.architecture != Architecture::textbook, "the textbook block has no adapters", "--lora",
+       "name a model");
   cut_layers(r.checkpoint, job.model.layers);
+  adapter_count(job);
 }
 
 void describe(Estimate& e, const Overhead& o) {
@@ -59,7 +68,8 @@ Estimate estimate(const Job& job) {
   e.job = job;
   const DryRun run(job.model, job.run);
   const Overhead o = default_overhead(job.card);
-  e.parameters = e.trainable = parameter_count(job.model);
+  e.parameters = parameter_count(job.model) + adapter_count(job);
+  e.trainable = job.run.lora ? adapter_count(job) : e.parameters;
   e.states = run.states();
   e.held = run.held();
   e.phases = run.phases();

@@ -31,7 +31,11 @@ std::int64_t activation_bytes(const TrainOptions& r) {
 
 FormulaRow fixed_row(const Job& job, std::int64_t parameters) {
   const DryRun run(job.model, job.run);
-  const Bytes gradients = storage_bytes(parameter_type(job.run.precision), parameters);
+  Bytes gradients = storage_bytes(parameter_type(job.run.precision), parameters);
+  if (job.run.lora) {
+    const Adapters adapters = adapters_of(*job.run.lora, job.run.precision);
+    gradients = storage_bytes(adapters.dtype, adapter_parameter_count(job.model, adapters));
+  }
   return {"fixed",
           "2P + 2P + 12P",
           fmt::format("16 x {}", format_count(parameters)),

@@ -14,10 +14,16 @@
 namespace vramplan {
 namespace {
 
+Tensor embed(Tape& t, const Weights& w, const Batch& batch) {
+  Tensor tokens = embedding(t, w.token_embedding, batch.ids);
+  if (batch.embeddings_want_grad) tokens->requires_grad = true;
+  return tokens;
+}
+
 /// GPT2Model.forward: embeddings, dropout, layers, final norm. Its locals live until it returns.
 Tensor gpt2_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch, const AttentionChoice& choice,
                  const RunStack& run) {
-  const Tensor tokens = embedding(t, w.token_embedding, batch.ids);
+  const Tensor tokens = embed(t, w, batch);
   const Tensor positions = position_ids(t, batch.ids.size(1));
   const Tensor placed = embedding(t, w.position_embedding, positions);
   Tensor hidden = add(t, tokens, placed);
@@ -38,7 +44,7 @@ Tensor gpt2_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& b
 /// LlamaModel.forward. `inputs_embeds` keeps the embeddings alive until it returns.
 Tensor llama_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch, const AttentionChoice& choice,
                   const RunStack& run) {
-  const Tensor tokens = embedding(t, w.token_embedding, batch.ids);
+  const Tensor tokens = embed(t, w, batch);
   const Tensor positions = position_ids(t, batch.ids.size(1));
   const Masks masks = make_masks(t, c, batch.ids.size(0), batch.ids.size(1), tokens.dtype(), choice);
   Tensor hidden = tokens;
@@ -94,6 +100,20 @@ Tensor apply_norm(Tape& t, const ModelConfig& c, const NormWeights& w, const Ten
     case NormKind::rms_norm_fused: return rms_norm_fused(t, x, w.weight, c.norm_eps);
   }
   return {};
+}
+
+Tensor apply_linear(Tape& t, const LinearWeights& w, const Tensor& x) {
+  Tensor result = linear(t, x, w.weight, w.bias);
+  if (!w.lora_a) return result;
+  const DType type = result.dtype();
+  const Tensor input = cast(t, x, w.lora_a.dtype());
+  Tensor path = dropout(t, input, w.lora_dropout);
+  path = linear(t, path, w.lora_a, {});
+  path = linear(t, path, w.lora_b, {});
+  path = scale(t, path, w.lora_scale);
+  result = add(t, result, path);
+  path.reset();
+  return cast(t, result, type);
 }
 
 Tensor apply_activation(Tape& t, MlpKind kind, const Tensor& x) {

@@ -32,8 +32,9 @@ struct ModelOutput {
 };
 
 struct Batch {
-  Tensor ids, labels;  ///< int64 [b, s]
-  Tensor hidden;       ///< [b, s, h]: what the textbook stack is fed with instead
+  Tensor ids, labels;                 ///< int64 [b, s]
+  Tensor hidden;                      ///< [b, s, h]: what the textbook stack is fed with instead
+  bool embeddings_want_grad = false;  ///< enable_input_require_grads: checkpointing a frozen model needs it
 };
 
 ModelOutput forward(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch,
@@ -48,6 +49,9 @@ Tensor textbook_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, cons
 
 /// The parts that layers share.
 Tensor apply_norm(Tape& t, const ModelConfig& c, const NormWeights& w, const Tensor& x);
+/// A linear layer, with its adapter if it has one (peft/tuners/lora/layer.py): the input is cast to the adapter's type,
+/// the adapter's output is added by promotion and the sum cast back.
+Tensor apply_linear(Tape& t, const LinearWeights& w, const Tensor& x);
 Tensor apply_activation(Tape& t, MlpKind kind, const Tensor& x);
 
 }  // namespace vramplan

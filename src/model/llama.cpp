@@ -5,7 +5,6 @@
 #include "model/positions.h"
 #include "tape/activation.h"
 #include "tape/elementwise.h"
-#include "tape/linear.h"
 #include "tape/view.h"
 
 namespace vramplan {
@@ -31,7 +30,7 @@ EagerAttention attention(Tape& t, const ModelConfig& c, const LayerWeights& w, c
                          const Tensor& cos, const Tensor& sin, const AttentionChoice& choice) {
   At here(t, "self_attn");
   auto project = [&](const LinearWeights& p) {
-    return transpose(t, view(t, linear(t, x, p.weight, p.bias), {x.size(0), x.size(1), -1, c.head_dim}), 1, 2);
+    return transpose(t, view(t, apply_linear(t, p, x), {x.size(0), x.size(1), -1, c.head_dim}), 1, 2);
   };
   Tensor q = project(w.q), k = project(w.k);
   const Tensor v = project(w.v);  // [b, k, s, d]
@@ -44,7 +43,7 @@ EagerAttention attention(Tape& t, const ModelConfig& c, const LayerWeights& w, c
   }
   EagerAttention a = attend(t, c, q, k, v, mask, choice);
   a.out = contiguous(t, reshape(t, a.out, {x.size(0), x.size(1), -1}));
-  a.out = linear(t, a.out, w.out.weight, w.out.bias);
+  a.out = apply_linear(t, w.out, a.out);
   if (c.residual_dropout > 0) a.out = dropout(t, a.out, c.residual_dropout);
   return a;
 }
@@ -53,15 +52,15 @@ Tensor mlp(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x
   At here(t, "mlp");
   Tensor hidden;
   if (w.gate.weight) {
-    Tensor gate = linear(t, x, w.gate.weight, w.gate.bias);  // [b, s, f]
+    Tensor gate = apply_linear(t, w.gate, x);  // [b, s, f]
     gate = silu(t, gate);
-    const Tensor up = linear(t, x, w.up.weight, w.up.bias);
+    const Tensor up = apply_linear(t, w.up, x);
     hidden = mul(t, gate, up);
   } else {
-    hidden = linear(t, x, w.up.weight, w.up.bias);
+    hidden = apply_linear(t, w.up, x);
     hidden = apply_activation(t, c.mlp, hidden);
   }
-  hidden = linear(t, hidden, w.down.weight, w.down.bias);
+  hidden = apply_linear(t, w.down, hidden);
   return c.residual_dropout > 0 ? dropout(t, hidden, c.residual_dropout) : hidden;
 }
 

@@ -1,8 +1,9 @@
 #include "model/weights.h"
 
-#include <cmath>
+#include <array>
 
 #include "tape/elementwise.h"
+#include "vramplan/base/error.h"
 
 namespace vramplan {
 namespace {
@@ -112,9 +113,53 @@ void make_rotary_buffers(Tape& t, const ModelConfig& c, Weights& w) {
   b.unary(Unary::copy, w.original_inverse_frequencies, w.inverse_frequencies, 0);
 }
 
+struct Target {
+  const char* module;
+  LinearWeights LayerWeights::*weights;
+};
+constexpr std::array<Target, 7> kTargets{{{"q_proj", &LayerWeights::q},
+                                          {"k_proj", &LayerWeights::k},
+                                          {"v_proj", &LayerWeights::v},
+                                          {"o_proj", &LayerWeights::out},
+                                          {"gate_proj", &LayerWeights::gate},
+                                          {"up_proj", &LayerWeights::up},
+                                          {"down_proj", &LayerWeights::down}}};
+
+/// Input and output width of a target module.
+std::pair<std::int64_t, std::int64_t> widths(const ModelConfig& c, std::string_view module) {
+  const std::int64_t width = c.heads * c.head_dim, kv_width = c.kv_heads * c.head_dim;
+  if (module == "q_proj") return {c.hidden, width};
+  if (module == "k_proj" || module == "v_proj") return {c.hidden, kv_width};
+  if (module == "o_proj") return {width, c.hidden};
+  if (module == "down_proj") return {c.ffn, c.hidden};
+  return {c.hidden, c.ffn};
+}
+
+bool has_module(const ModelConfig& c, std::string_view module) {
+  return c.architecture != Architecture::gpt2 && (module != "gate_proj" || c.mlp == MlpKind::swiglu);
+}
+
+/// get_peft_model: everything that is there is frozen, adapters are added.
+void add_adapters(Tape& t, const ModelConfig& c, const Adapters& adapters, Weights& w) {
+  for (Parameter& p : w.parameters) p.tensor->requires_grad = false;
+  Builder b(&t, adapters.dtype);
+  for (std::size_t i = 0; i < w.layers.size(); ++i)
+    for (const Target& target : kTargets) {
+      if (!has_module(c, target.module) || !adapters.targets(target.module)) continue;
+      LinearWeights& linear = w.layers[i].*target.weights;
+      const auto [in, out] = widths(c, target.module);
+      const std::string at = "model.layers." + std::to_string(i) + "." + target.module;
+      linear.lora_a = b.make(at + ".lora_A.weight", {adapters.rank, in});
+      linear.lora_b = b.make(at + ".lora_B.weight", {out, adapters.rank});
+      linear.lora_dropout = adapters.dropout;
+    }
+  w.trainable = b.parameters;
+  w.parameters.insert(w.parameters.end(), b.parameters.begin(), b.parameters.end());
+}
+
 }  // namespace
 
-Weights make_weights(Tape& t, const ModelConfig& c, DType dtype) {
+Weights make_weights(Tape& t, const ModelConfig& c, DType dtype, const Adapters* adapters) {
   Weights w;
   Builder b(&t, dtype);
   Restore category(t.memory().category, Category::parameter);
@@ -128,7 +173,27 @@ Weights make_weights(Tape& t, const ModelConfig& c, DType dtype) {
   if (c.position == PositionKind::rotary) make_rotary_buffers(t, c, w);
   if (c.vocab > 0) w.head = c.tied ? w.token_embedding : b.make("lm_head.weight", {c.vocab, c.hidden});
   w.parameters = std::move(b.parameters);
+  if (adapters)
+    add_adapters(t, c, *adapters, w);
+  else
+    w.trainable = w.parameters;
   return w;
+}
+
+std::int64_t adapter_parameter_count(const ModelConfig& c, const Adapters& adapters) {
+  std::int64_t each = 0;
+  for (const Target& target : kTargets) {
+    if (!has_module(c, target.module) || !adapters.targets(target.module)) continue;
+    const auto [in, out] = widths(c, target.module);
+    each = checked_add(each, checked_multiply(adapters.rank, checked_add(in, out)));
+  }
+  if (each == 0)
+    throw UserError("no module of this model is a target of the adapters", "lora targets",
+                    c.architecture == Architecture::gpt2
+                        ? "adapters on GPT-2's Conv1D layers are not modelled yet"
+                        : "known: q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, all-linear",
+                    Exit::usage);
+  return checked_multiply(each, c.layers);
 }
 
 std::int64_t layer_parameter_count(const ModelConfig& c) {

@@ -1,6 +1,6 @@
 // The parameters of a model on a device, made in the order and with the shapes that transformers gives them.
 #pragma once
-#include <deque>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,7 +18,9 @@ struct NormWeights {
   Tensor weight, bias;  ///< bias null for RMSNorm
 };
 struct LinearWeights {
-  Tensor weight, bias;  ///< bias null where there is none
+  Tensor weight, bias;    ///< bias null where there is none
+  Tensor lora_a, lora_b;  ///< [r, in] and [out, r]; null without an adapter
+  double lora_dropout = 0, lora_scale = 2;
 };
 
 struct LayerWeights {
@@ -34,10 +36,21 @@ struct Weights {
   NormWeights final_norm;
   Tensor head;                                               ///< the token embedding itself when tied
   Tensor inverse_frequencies, original_inverse_frequencies;  ///< buffers of rotary embeddings, fp32
-  std::vector<Parameter> parameters;                         ///< each trainable tensor once, in state-dict order
+  std::vector<Parameter> parameters;                         ///< each tensor once, in state-dict order, adapters last
+  std::vector<Parameter> trainable;                          ///< those that want gradients
+};
+
+/// Adapters to add to a frozen model.
+struct Adapters {
+  std::int64_t rank = 8;
+  double dropout = 0;
+  DType dtype = DType::fp32;
+  std::function<bool(const std::string& module)> targets;  ///< "q_proj", "down_proj" ...
 };
 
 /// Make all parameters in `dtype`; trainable, filled with small pseudo-random numbers on backends that compute.
-Weights make_weights(Tape& t, const ModelConfig& c, DType dtype);
+Weights make_weights(Tape& t, const ModelConfig& c, DType dtype, const Adapters* adapters = nullptr);
+/// Elements of the adapters. Throws UserError when no module is a target.
+std::int64_t adapter_parameter_count(const ModelConfig& c, const Adapters& adapters);
 
 }  // namespace vramplan

@@ -112,8 +112,22 @@ ModelConfig model(const JsonObject& m) {
   }
 }
 
+Lora lora(const JsonObject& o) {
+  Lora l;
+  l.rank = o.integer("r");
+  l.dropout = o.number_or("dropout", 0);
+  l.full_precision = o.text_or("adapter_dtype", "fp32") == "fp32";
+  const ordered_json& targets = o.raw("targets");
+  l.targets.clear();
+  if (targets.is_string())
+    l.targets.push_back(targets.get<std::string>());
+  else if (targets.is_array())
+    for (const ordered_json& t : targets)
+      if (t.is_string()) l.targets.push_back(t.get<std::string>());
+  return l;
+}
+
 void inputs(const JsonObject& in, GoldenCase& g) {
-  if (in.has("lora")) throw NotExpressed{"LoRA"};
   g.config = model(in.object("model"));
   TrainOptions& t = g.options;
   t.micro_batch = in.integer("b");
@@ -127,6 +141,7 @@ void inputs(const JsonObject& in, GoldenCase& g) {
   t.optimizer = optimizer(in.object("optimizer"));
   t.keeps_output = in.text_or("caller", "loss_only") == "keeps_output";
   t.accumulate = in.integer_or("grad_accum", 1);
+  if (in.has("lora")) t.lora = lora(in.object("lora"));
   if (in.has("clip")) t.clip = in.number_or("clip", 1);
 }
 

@@ -54,6 +54,11 @@ json job_of(const Job& job) {
            {"dropout_mask", word_for(kMaskTypes, r.dropout_mask)},
            {"clip", r.clip ? json(*r.clip) : json()},
            {"keeps_output", r.keeps_output}};
+  run["lora"] = r.lora ? json{{"r", r.lora->rank},
+                              {"targets", r.lora->targets},
+                              {"dropout", r.lora->dropout},
+                              {"dtype", word_for(kAdapterTypes, r.lora->full_precision)}}
+                       : json();
   json j{{"model", model_of(job.model)}, {"run", run}};
   j["gpu"] = job.card ? json{{"id", job.card->id},
                              {"name", job.card->name},

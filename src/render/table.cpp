@@ -45,9 +45,10 @@ std::string headline(const Estimate& e, const TextStyle& style) {
 
 std::string setting(const Estimate& e) {
   const TrainOptions& r = e.job.run;
-  return fmt::format("{}, {} parameters; micro-batch {} x {} tokens, {}, {} ({}), attention {}, checkpoint {}\n",
-                     e.job.model.name, format_count(e.parameters), r.micro_batch, r.seq,
-                     word_for(kPrecisions, r.precision), word_for(kOptimizers, r.optimizer.kind),
+  return fmt::format("{}, {} parameters{}; micro-batch {} x {} tokens, {}, {} ({}), attention {}, checkpoint {}\n",
+                     e.job.model.name, format_count(e.parameters),
+                     e.trainable == e.parameters ? "" : fmt::format(" ({} trainable)", format_count(e.trainable)),
+                     r.micro_batch, r.seq, word_for(kPrecisions, r.precision), word_for(kOptimizers, r.optimizer.kind),
                      word_for(kForms, r.optimizer.form), word_for(kAttentions, r.attention),
                      checkpoint_word(r.checkpoint));
 }

@@ -38,6 +38,7 @@ inline constexpr Word<AttentionForm> kAttentions[]{{"sdpa", AttentionForm::sdpa}
                                                    {"math", AttentionForm::math}};
 inline constexpr Word<DType> kMaskTypes[]{
     {"bool", DType::boolean}, {"bf16", DType::bf16}, {"fp16", DType::fp16}, {"fp32", DType::fp32}};
+inline constexpr Word<bool> kAdapterTypes[]{{"fp32", true}, {"base", false}};
 inline constexpr Word<NormKind> kNorms[]{{"layer-norm", NormKind::layer_norm},
                                          {"rms-norm", NormKind::rms_norm_python},
                                          {"rms-norm-fused", NormKind::rms_norm_fused}};

@@ -57,6 +57,8 @@ void Tape::run(const Tensor& root, Tensor gradient) {
     evaluate(node, ready);
     // The graph would live as long as its root; only what segments capture can be seen to. The rest goes now.
     if (node->rare && node->rare->segment) start.node->more().segments.push_back(std::move(node->rare->segment));
+    if (node->leaf && node->leaf->storage->category != Category::parameter)
+      start.node->more().leaves.push_back(node->keep);
     node->next.clear();
   }
 }

@@ -56,8 +56,9 @@ struct Expected {
 struct Rare {
   InlineVector<Saved, 4> saved;
   AttentionArgs attention;
-  Segment segment;                ///< of a reentrant checkpoint
-  std::vector<Segment> segments;  ///< of the first node of a backward pass: those of all nodes it has run
+  Segment segment;                      ///< of a reentrant checkpoint
+  std::vector<Ref<TensorImpl>> leaves;  ///< and the leaves that got gradients, parameters aside
+  std::vector<Segment> segments;        ///< of the first node of a backward pass: those of all nodes it has run
   std::uint64_t random_call = 0;
   std::optional<DType> autocast;
 };

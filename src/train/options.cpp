@@ -1,5 +1,7 @@
 #include "vramplan/train/options.h"
 
+#include <algorithm>
+
 namespace vramplan {
 
 DType parameter_type(Precision p) {
@@ -16,6 +18,11 @@ std::optional<DType> autocast_type(Precision p) {
   if (p == Precision::amp_bf16) return DType::bf16;
   if (p == Precision::amp_fp16) return DType::fp16;
   return std::nullopt;
+}
+
+bool Lora::targets_module(const std::string& name) const {
+  return std::any_of(targets.begin(), targets.end(),
+                     [&](const std::string& t) { return t == name || (t == "all-linear" && name != "lm_head"); });
 }
 
 bool has_master_weights(Precision p) { return p == Precision::mixed_bf16 || p == Precision::mixed_fp16; }

@@ -3,6 +3,20 @@
 #include "train/checkpoint_policy.h"
 
 namespace vramplan {
+namespace {
+
+Weights make_all(Tape& t, const ModelConfig& c, const TrainOptions& options) {
+  if (!options.lora) return make_weights(t, c, parameter_type(options.precision));
+  const Adapters adapters = adapters_of(*options.lora, options.precision);
+  return make_weights(t, c, parameter_type(options.precision), &adapters);
+}
+
+}  // namespace
+
+Adapters adapters_of(const Lora& lora, Precision precision) {
+  return {lora.rank, lora.dropout, lora.full_precision ? DType::fp32 : parameter_type(precision),
+          [lora](const std::string& module) { return lora.targets_module(module); }};
+}
 
 AttentionChoice attention_choice(const TrainOptions& options) {
   AttentionChoice c;
@@ -24,11 +38,11 @@ Trainer::Trainer(Backend& backend, const ModelConfig& c, const TrainOptions& opt
       options_(options),
       memory_(backend, ledger_),
       tape_(memory_),
-      weights_(make_weights(tape_, c, parameter_type(options.precision))),
+      weights_(make_all(tape_, c, options)),
       optimizer_(tape_, options.optimizer, has_master_weights(options.precision)),
       attention_(attention_choice(options)),
       run_(layer_runner(options.checkpoint)) {
-  optimizer_.prepare(weights_.parameters);
+  optimizer_.prepare(weights_.trainable);
   make_batch();
   ready_ = ledger_.now();
 }
@@ -45,6 +59,7 @@ void Trainer::make_batch() {
     backend.unary(Unary::sin, batch_.hidden, batch_.hidden, 0);
     return;
   }
+  batch_.embeddings_want_grad = options_.checkpoint.kind != CheckpointKind::none;
   batch_.ids = memory_.empty({b, s}, DType::int64, "input_ids");
   batch_.labels = memory_.empty({b, s}, DType::int64, "labels");
   backend.tokens(batch_.ids, config_.vocab, 1);
@@ -70,7 +85,7 @@ StepMarks::Micro Trainer::forward_backward() {
 }
 
 void Trainer::zero_grad() {
-  for (const Parameter& p : weights_.parameters) p.tensor->grad.reset();
+  for (const Parameter& p : weights_.trainable) p.tensor->grad.reset();
 }
 
 StepMarks Trainer::step() {
@@ -78,9 +93,9 @@ StepMarks Trainer::step() {
   for (std::int64_t i = 0; i < options_.accumulate; ++i) marks.micro.push_back(forward_backward());
   ledger_.enter(Phase::optimizer);
   marks.clip = ledger_.now();
-  if (options_.clip) clip_gradients(tape_, weights_.parameters, *options_.clip);
+  if (options_.clip) clip_gradients(tape_, weights_.trainable, *options_.clip);
   marks.step = ledger_.now();
-  optimizer_.step(weights_.parameters);
+  optimizer_.step(weights_.trainable);
   marks.zero = ledger_.now();
   zero_grad();
   marks.end = ledger_.now();

@@ -54,6 +54,9 @@ class Trainer {
   Ledger::Instant ready_ = 0;
 };
 
+/// The adapters that options ask for, as the model floor wants them.
+Adapters adapters_of(const Lora& lora, Precision precision);
+
 /// What the SDPA call of a model is told.
 AttentionChoice attention_choice(const TrainOptions& options);
 

@@ -124,7 +124,10 @@ ValidatedCase validate_case(const GoldenCase& g) {
   v.not_expressed = g.not_expressed;
   if (!g.not_expressed.empty()) return v;
   const Run run(g);
-  v.parameters_exact = parameter_count(g.config) == g.parameters;
+  const std::int64_t base = parameter_count(g.config);
+  const std::int64_t adapters =
+      g.options.lora ? adapter_parameter_count(g.config, adapters_of(*g.options.lora, g.options.precision)) : 0;
+  v.parameters_exact = base + adapters == g.parameters && (g.options.lora ? adapters : base) == g.trainable;
   const Tally held = run.held();
   v.held_exact = held.requested == g.held.requested && held.rounded == g.held.rounded;
   v.exact = v.parameters_exact && v.held_exact;

@@ -67,6 +67,18 @@ TEST_CASE("optimizers, accumulation, clipping, outputs kept") {
       }
 }
 
+TEST_CASE("adapters on frozen models") {
+  for (const ModelConfig& c : {test::small_llama(), test::small_mistral(), test::small_qwen2(), test::small_free()})
+    for (Precision p : {Precision::fp32, Precision::bf16, Precision::amp_bf16})
+      for (const Checkpointing& k : {Checkpointing{}, Checkpointing{CheckpointKind::per_layer, 0, false},
+                                     Checkpointing{CheckpointKind::segments, 2, true}}) {
+        TrainOptions r = test::small_run(p, AttentionForm::sdpa);
+        r.lora = Lora{3, {"q_proj", "down_proj"}, 0.25, true};
+        r.checkpoint = k;
+        compare(c, r);
+      }
+}
+
 TEST_CASE("training on the host lowers the loss") {
   for (const test::NamedModel& m : test::small_models()) {
     if (m.config.architecture == Architecture::textbook || m.config.residual_dropout > 0) continue;

@@ -71,6 +71,18 @@ TEST_CASE("JSON is one document with bytes as integers and the promised names") 
   CHECK(sum == j.at("peak").at("bytes"));
 }
 
+TEST_CASE("adapters: the published shape of a QLoRA-style job, unquantised") {
+  // 28 layers of qwen2.5-7b: q 3584 -> 3584 and v 3584 -> 512 at rank 8 make 2,523,136 trainable numbers.
+  const Result r = run("estimate --model qwen2.5-7b --seq 2048 --lora r=8,targets=q_proj+v_proj --json");
+  const auto j = nlohmann::json::parse(r.out);
+  CHECK(j.at("model").at("trainable") == 2523136);
+  CHECK(j.at("model").at("parameters") == 7618139648);
+  CHECK(j.at("job").at("run").at("lora").at("r") == 8);
+  CHECK(has(run("estimate --model qwen2.5-7b --seq 64 --lora rank=8").err, "is not a part of an adapter"));
+  CHECK(has(run("estimate --model qwen2.5-7b --seq 64 --lora targets=q_prj").err, "did you mean 'q_proj'?"));
+  CHECK(has(run("estimate --model gpt2 --seq 64 --lora r=8").err, "Conv1D"));
+}
+
 TEST_CASE("exit statuses") {
   CHECK(run("estimate --model llama-3.1-8b --gpu 4090 --seq 8192").status == 1);
   CHECK(run("estimate --model llama-3.1-8b").status == 2);

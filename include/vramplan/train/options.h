@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "vramplan/tensor/dtype.h"
 
@@ -34,6 +36,16 @@ struct Checkpointing {
   bool operator==(const Checkpointing&) const = default;
 };
 
+/// Adapters of peft on a frozen model: A [r, in] and B [out, r] beside a linear layer.
+struct Lora {
+  std::int64_t rank = 8;
+  std::vector<std::string> targets{"q_proj", "v_proj"};  ///< module names; "all-linear" is all but the head
+  double dropout = 0;
+  bool full_precision = true;  ///< adapters in fp32 whatever the model's type (peft's default)
+  bool targets_module(const std::string& name) const;
+  bool operator==(const Lora&) const = default;
+};
+
 enum class AttentionForm { sdpa, eager, flash, efficient, math };
 
 struct TrainOptions {
@@ -47,6 +59,7 @@ struct TrainOptions {
   DType dropout_mask =
       DType::boolean;           ///< of the mask on attention probabilities; kernels before PyTorch's kept wider ones
   int compute_capability = 80;  ///< decides the SDPA kernel; 80 for sm_80
+  std::optional<Lora> lora;     ///< train adapters only
   std::optional<double> clip;   ///< largest norm of the gradients
   bool keeps_output = false;    ///< the caller holds the model's output, and so the logits, until the next one
   bool operator==(const TrainOptions&) const = default;
