@@ -77,7 +77,7 @@ bool CachingAllocator::allocate(Bytes requested, Handle handle) {
     b = new_segment(pool, small, size);
   }
   if (!b) return false;
-  if (should_split(b, size)) split(pool, b, size);
+  if (should_split(b, size)) pool.free.insert(cut(b, size));
   b->used = true;
   if (by_handle_.size() <= handle) by_handle_.resize(handle + std::size_t{1}, nullptr);
   by_handle_[handle] = b;
@@ -160,14 +160,8 @@ bool CachingAllocator::map(Pool& pool, Block* b, std::uint64_t size) {
   pool.unmapped.erase(b);
   b->mapped = true;
   if (bytes < b->size) {
-    Block* rest = make(b->address + bytes, b->size - bytes, b->small);
+    Block* rest = cut(b, bytes);
     rest->mapped = false;
-    rest->expandable = true;
-    rest->before = b;
-    rest->after = b->after;
-    if (rest->after) rest->after->before = rest;
-    b->after = rest;
-    b->size = bytes;
     pool.unmapped.insert(rest);
   }
   merge(pool, b, b->before);
@@ -182,7 +176,8 @@ bool CachingAllocator::should_split(const Block* b, std::uint64_t size) const {
   return size < options_.max_split && rest > kSmallSize;
 }
 
-void CachingAllocator::split(Pool& pool, Block* b, std::uint64_t size) {
+/// Shorten a block to `size`; the rest becomes its neighbour, in no set yet.
+CachingAllocator::Block* CachingAllocator::cut(Block* b, std::uint64_t size) {
   Block* rest = make(b->address + size, b->size - size, b->small);
   rest->expandable = b->expandable;
   rest->before = b;
@@ -190,7 +185,7 @@ void CachingAllocator::split(Pool& pool, Block* b, std::uint64_t size) {
   if (rest->after) rest->after->before = rest;
   b->after = rest;
   b->size = size;
-  pool.free.insert(rest);
+  return rest;
 }
 
 /// Join a free neighbour of the same state into a block that is in no set.
@@ -253,25 +248,11 @@ void CachingAllocator::unmap(Pool& pool, Block* b) {
   if (first >= last) return;
   pool.free.erase(b);
   if (first > b->address) {
-    Block* head = make(b->address, first - b->address, b->small);
-    head->expandable = true;
-    head->before = b->before;
-    if (head->before) head->before->after = head;
-    head->after = b;
-    b->before = head;
+    Block* head = b;
+    b = cut(head, first - head->address);
     pool.free.insert(head);
   }
-  if (last < b->address + b->size) {
-    Block* tail = make(last, b->address + b->size - last, b->small);
-    tail->expandable = true;
-    tail->after = b->after;
-    if (tail->after) tail->after->before = tail;
-    tail->before = b;
-    b->after = tail;
-    pool.free.insert(tail);
-  }
-  b->address = first;
-  b->size = last - first;
+  if (b->size > last - first) pool.free.insert(cut(b, last - first));
   b->mapped = false;
   reserved_ -= b->size;
   merge(pool, b, b->before);

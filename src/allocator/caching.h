@@ -89,7 +89,7 @@ class CachingAllocator {
   void release_all();
   void give_back(Pool& pool, Block* b);
   bool should_split(const Block* b, std::uint64_t size) const;
-  void split(Pool& pool, Block* b, std::uint64_t size);
+  Block* cut(Block* b, std::uint64_t size);
   void merge(Pool& pool, Block* into, Block* neighbour);
   Block* make(std::uint64_t address, std::uint64_t size, bool small);
   void drop(Block* b);

@@ -124,6 +124,8 @@ Lora lora(const JsonObject& o) {
   else if (targets.is_array())
     for (const ordered_json& t : targets)
       if (t.is_string()) l.targets.push_back(t.get<std::string>());
+  for (const std::string& t : l.targets)
+    if (t != "all-linear" && !t.ends_with("_proj")) throw NotExpressed{"LoRA on " + t};
   return l;
 }
 
@@ -141,7 +143,11 @@ void inputs(const JsonObject& in, GoldenCase& g) {
   t.optimizer = optimizer(in.object("optimizer"));
   t.keeps_output = in.text_or("caller", "loss_only") == "keeps_output";
   t.accumulate = in.integer_or("grad_accum", 1);
-  if (in.has("lora")) t.lora = lora(in.object("lora"));
+  if (in.has("lora")) {
+    t.lora = lora(in.object("lora"));
+    if (g.config.architecture == Architecture::gpt2 || g.config.architecture == Architecture::textbook)
+      throw NotExpressed{"LoRA on this architecture"};
+  }
   if (in.has("clip")) t.clip = in.number_or("clip", 1);
 }
 
