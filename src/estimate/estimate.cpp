@@ -22,8 +22,8 @@ std::int64_t adapter_count(const Job& job) {
 
 void check(const Job& job) {
   const TrainOptions& r = job.run;
-  auto need = [](bool ok, std::string what, const char* where, std::string hint) {
-    if (!ok) throw UserError(std::move(what), where, std::move(hint), Exit::usage);
+  auto need = [](bool ok, const std::string& what, const char* where, const std::string& hint) {
+    if (!ok) throw UserError(what, where, hint, Exit::usage);
   };
   need(r.micro_batch >= 1 && r.micro_batch <= 1 << 24, "the micro-batch must be at least 1", "--micro-batch",
        "give the sequences one card takes at a time");

@@ -273,8 +273,8 @@ std::vector<ValidatedGroup> validate_file(const std::string& path) {
   for (Line& line : done) {
     tensors.rows.push_back(std::move(line.tensors));
     for (auto& [gpu, errors] : line.cards) {
-      counters[stem + "@" + gpu + ".allocated"].rows.push_back(std::move(errors.allocated));
-      counters[stem + "@" + gpu + ".reserved"].rows.push_back(std::move(errors.reserved));
+      counters[fmt::format("{}@{}.allocated", stem, gpu)].rows.push_back(std::move(errors.allocated));
+      counters[fmt::format("{}@{}.reserved", stem, gpu)].rows.push_back(std::move(errors.reserved));
     }
   }
   std::vector<ValidatedGroup> groups{std::move(tensors)};
