@@ -2,6 +2,7 @@
 
 #include "allocator/caching.h"
 #include "base/suggest.h"
+#include "base/text.h"
 #include "vramplan/base/error.h"
 
 namespace vramplan {
@@ -44,9 +45,7 @@ void set(AllocatorOptions& o, const std::string& key, const std::string& value) 
 AllocatorOptions parse_alloc_conf(std::string_view text) {
   AllocatorOptions o;
   while (!text.empty()) {
-    const std::size_t comma = std::min(text.find(','), text.size());
-    const std::string item(text.substr(0, comma));
-    text.remove_prefix(std::min(comma + 1, text.size()));
+    const std::string item = take_item(text, ',');
     const std::size_t colon = item.find(':');
     if (colon == std::string::npos)
       refuse(fmt::format("'{}' is not option:value", item), "for example expandable_segments:True");

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "base/text.h"
 #include "vramplan/base/error.h"
 
 namespace vramplan {
@@ -45,13 +46,6 @@ std::string_view trimmed(std::string_view s) {
   while (!s.empty() && std::isspace(static_cast<unsigned char>(s.front()))) s.remove_prefix(1);
   while (!s.empty() && std::isspace(static_cast<unsigned char>(s.back()))) s.remove_suffix(1);
   return s;
-}
-
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (std::tolower(static_cast<unsigned char>(a[i])) != std::tolower(static_cast<unsigned char>(b[i]))) return false;
-  return true;
 }
 
 /// The digits of `text` before its unit, scaled exactly: "1.5" with factor 1024 is 1536. Fractions of a unit

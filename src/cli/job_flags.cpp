@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/suggest.h"
+#include "base/text.h"
 #include "read/data.h"
 #include "read/model_config.h"
 #include "render/words.h"
@@ -181,10 +182,8 @@ Checkpointing JobFlags::checkpoint(const ModelConfig& model) const {
 /// "r=16,targets=q_proj+v_proj,dropout=0.05,dtype=base"
 Lora JobFlags::lora() const {
   Lora l;
-  std::string rest = lora_;
-  while (!rest.empty()) {
-    const std::string item = rest.substr(0, rest.find(','));
-    rest.erase(0, std::min(item.size() + 1, rest.size()));
+  for (std::string_view rest = lora_; !rest.empty();) {
+    const std::string item = take_item(rest, ',');
     const std::size_t equals = item.find('=');
     const std::string key = item.substr(0, equals), value = equals == std::string::npos ? "" : item.substr(equals + 1);
     if (key == "r") {
@@ -195,10 +194,7 @@ Lora JobFlags::lora() const {
       l.full_precision = word(kAdapterTypes, value, "--lora dtype", true);
     } else if (key == "targets") {
       l.targets.clear();
-      for (std::string names = value; !names.empty();) {
-        l.targets.push_back(names.substr(0, names.find('+')));
-        names.erase(0, std::min(l.targets.back().size() + 1, names.size()));
-      }
+      for (std::string_view names = value; !names.empty();) l.targets.push_back(take_item(names, '+'));
     } else {
       throw UserError(fmt::format("'{}' is not a part of an adapter", item), "--lora",
                       did_you_mean(key, {"r", "targets", "dropout", "dtype"},

@@ -1,6 +1,7 @@
 // vramplan gpus, vramplan models: the names that other commands accept.
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "cli/command.h"
 #include "read/data.h"
 #include "read/model_config.h"
@@ -19,7 +20,7 @@ class GpusCommand final : public Command {
   Exit run(const Context& context) override {
     std::vector<Card> cards;
     for (Card& c : all_cards(Data(context.data_dir).gpus()))
-      if (vendor_.empty() || same(c.vendor, vendor_)) cards.push_back(std::move(c));
+      if (vendor_.empty() || equal_ignoring_case(c.vendor, vendor_)) cards.push_back(std::move(c));
     if (cards.empty())
       throw UserError(fmt::format("no card of a maker called '{}'", vendor_), "--vendor",
                       "try NVIDIA, AMD, Intel, Google, Apple", Exit::usage);
@@ -37,11 +38,6 @@ class GpusCommand final : public Command {
   }
 
  private:
-  static bool same(const std::string& a, const std::string& b) {
-    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
-             return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
-           });
-  }
   std::string vendor_;
 };
 
