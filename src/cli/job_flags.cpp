@@ -119,7 +119,7 @@ ModelConfig JobFlags::free_model(std::vector<std::string>& assumed) const {
 }
 
 void JobFlags::read_model(const Context& context, Job& job) const {
-  const bool sizes = !layers_.empty() || !hidden_.empty() || !heads_.empty();
+  const bool sizes = by_sizes();
   if (int(!model_.empty()) + int(!config_.empty()) + int(sizes) != 1)
     throw UserError(
         model_.empty() && config_.empty() && !sizes ? "no model was named" : "the model was named in more than one way",
@@ -244,7 +244,7 @@ void JobFlags::read_run(Job& job) const {
   if (!clip_.empty()) r.clip = number(clip_, "--clip");
   r.keeps_output = keeps_output_;
   r.checkpoint = checkpoint(job.model);
-  if (job.model.name == "custom") {
+  if (by_sizes()) {
     job.model.positions = std::max<std::int64_t>(r.seq, 1);
     check_model_config(job.model, "the model given by its sizes");
   }

@@ -12,6 +12,8 @@ class JobFlags {
   Job job(const Context& context) const;
 
  private:
+  /// The model is described by flags and has as many positions as the run asks for.
+  bool by_sizes() const { return !layers_.empty() || !hidden_.empty() || !heads_.empty(); }
   ModelConfig free_model(std::vector<std::string>& assumed) const;
   void read_model(const Context& context, Job& job) const;
   void read_run(Job& job) const;

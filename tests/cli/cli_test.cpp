@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -166,4 +167,20 @@ TEST_CASE("explain shows the two simple numbers") {
   for (const auto& f : j.at("formulas"))
     if (f.at("name") == "simple") simple.push_back(f.at("bytes").get<std::uint64_t>());
   CHECK(simple == std::vector<std::uint64_t>{838860800, 109051904});
+}
+
+TEST_CASE("what a config file is called changes nothing about its model") {
+  namespace fs = std::filesystem;
+  const fs::path before = fs::current_path(), folder = fs::temp_directory_path() / "vramplan-config-names";
+  fs::create_directories(folder);
+  for (const std::string name : {"custom", "config.json", "gpt2"}) {
+    CAPTURE(name);
+    fs::copy_file(TEST_ROOT "/../data/models/gpt2/config.json", folder / name, fs::copy_options::overwrite_existing);
+    fs::current_path(folder);
+    const Result r = run("estimate --config " + name + " --seq 4096");
+    fs::current_path(before);
+    CHECK(r.status == 2);
+    CHECK(has(r.err, "1024 learned positions"));
+  }
+  fs::remove_all(folder);
 }
