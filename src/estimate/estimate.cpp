@@ -25,7 +25,7 @@ void check(const Job& job) {
   auto need = [](bool ok, const std::string& what, const char* where, const std::string& hint) {
     if (!ok) throw UserError(what, where, hint, Exit::usage);
   };
-  need(r.micro_batch >= 1 && r.micro_batch <= 1 << 24, "the micro-batch must be at least 1", "--micro-batch",
+  need(r.micro_batch >= 1 && r.micro_batch <= 1 << 24, "the micro-batch must be 1 to 16,777,216", "--micro-batch",
        "give the sequences one card takes at a time");
   need(r.seq >= 1, "the sequence length must be at least 1", "--seq", "give tokens per sequence: --seq 2048");
   need(r.accumulate >= 1 && r.accumulate <= 100000, "micro-batches per step must be 1 to 100,000", "--accumulate",
