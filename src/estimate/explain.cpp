@@ -86,6 +86,7 @@ Bytes boundaries(std::int64_t n, std::int64_t b, std::int64_t s, std::int64_t h,
 }
 
 Explanation explain(const Job& job) {
+  check_job(job);
   Explanation e;
   e.job = job;
   e.parameters = parameter_count(job.model);

@@ -8,6 +8,7 @@
 #include "read/data.h"
 #include "read/model_config.h"
 #include "vramplan/base/error.h"
+#include "vramplan/estimate/explain.h"
 
 using namespace vramplan;
 using test::checked_estimate;
@@ -114,13 +115,18 @@ TEST_CASE(
 }
 
 TEST_CASE("jobs that cannot be run are refused with the flag to change") {
-  auto where = [](const Job& j) {
+  auto refused = [](auto run, const Job& j) {
     try {
-      estimate(j);
+      run(j);
     } catch (const UserError& e) {
       return e.where;
     }
     return std::string("nothing thrown");
+  };
+  auto where = [&](const Job& j) {
+    const std::string at = refused(estimate, j);
+    CHECK(refused(explain, j) == at);
+    return at;
   };
   Job j = small_job();
   j.run.seq = 0;
@@ -128,6 +134,9 @@ TEST_CASE("jobs that cannot be run are refused with the flag to change") {
   j = small_job();
   j.run.micro_batch = 0;
   CHECK(where(j) == "--micro-batch");
+  j = small_job();
+  j.run.accumulate = 0;
+  CHECK(where(j) == "--accumulate");
   j = small_job(test::small_gpt2());
   j.run.seq = 33;
   CHECK(where(j) == "--seq");

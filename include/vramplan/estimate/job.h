@@ -20,4 +20,7 @@ struct Job {
   std::vector<std::string> warnings;     ///< from reading the input
 };
 
+/// Whether the job can be run at all, asked once before any dry step. Throws UserError that names the flag to change.
+void check_job(const Job& job);
+
 }  // namespace vramplan

@@ -1,0 +1,30 @@
+#include "vramplan/estimate/job.h"
+
+#include <fmt/format.h>
+
+#include "train/checkpoint_policy.h"
+#include "train/trainer.h"
+#include "vramplan/base/error.h"
+
+namespace vramplan {
+
+void check_job(const Job& job) {
+  const TrainOptions& r = job.run;
+  auto need = [](bool ok, const std::string& what, const char* where, const std::string& hint) {
+    if (!ok) throw UserError(what, where, hint, Exit::usage);
+  };
+  need(r.micro_batch >= 1 && r.micro_batch <= 1 << 24, "the micro-batch must be 1 to 16,777,216", "--micro-batch",
+       "give the sequences one card takes at a time");
+  need(r.seq >= 1, "the sequence length must be at least 1", "--seq", "give tokens per sequence: --seq 2048");
+  need(r.accumulate >= 1 && r.accumulate <= 100000, "micro-batches per step must be 1 to 100,000", "--accumulate",
+       "1 means no accumulation");
+  need(job.model.position != PositionKind::learned || r.seq <= job.model.positions,
+       fmt::format("a sequence of {} is longer than the {} learned positions of the model", r.seq, job.model.positions),
+       "--seq", fmt::format("at most --seq {}", job.model.positions));
+  need(!r.lora || job.model.architecture != Architecture::textbook, "the textbook block has no adapters", "--lora",
+       "name a model");
+  cut_layers(r.checkpoint, job.model.layers);
+  if (r.lora) adapter_parameter_count(job.model, adapters_of(*r.lora, r.precision));
+}
+
+}  // namespace vramplan
