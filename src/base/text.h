@@ -14,7 +14,7 @@ inline bool equal_ignoring_case(std::string_view a, std::string_view b) {
 
 /// Takes the first item off a list: what stands before `separator`, or all of it.
 inline std::string take_item(std::string_view& list, char separator) {
-  const std::string item(list.substr(0, list.find(separator)));
+  std::string item(list.substr(0, list.find(separator)));
   list.remove_prefix(std::min(item.size() + 1, list.size()));
   return item;
 }
