@@ -13,19 +13,31 @@ CachingAllocator::Handle handle_of(const Event& e) { return e.record + 1; }
 Replay::Replay(const Ledger& ledger, const AllocatorOptions& options, Bytes workspace)
     : ledger_(ledger), workspace_(workspace), allocator_(options) {}
 
+/// Notes what kernels hold whenever the peak is reached anew.
+bool Replay::allocate(Bytes bytes, CachingAllocator::Handle handle) {
+  const Bytes before = allocator_.peak_allocated();
+  if (!allocator_.allocate(bytes, handle)) return false;
+  if (allocator_.peak_allocated() > before) at_peak_ = live_;
+  return true;
+}
+
 bool Replay::run(Ledger::Instant to) {
   for (; at_ < to; ++at_) {
     const Event& e = ledger_.events()[at_];
     switch (e.kind) {
+      case Event::Kind::take: live_.scratch += ledger_.record(e.record).bytes; [[fallthrough]];
       case Event::Kind::allocate:
-        if (!allocator_.allocate(ledger_.record(e.record).bytes, handle_of(e))) return false;
+        if (!allocate(ledger_.record(e.record).bytes, handle_of(e))) return false;
         break;
+      case Event::Kind::give: live_.scratch -= ledger_.record(e.record).bytes; [[fallthrough]];
       case Event::Kind::release: allocator_.release(handle_of(e)); break;
       case Event::Kind::product:
       case Event::Kind::biased_product:
         if (workspace_ == Bytes()) break;
-        if (!allocator_.allocate(e.kind == Event::Kind::product ? workspace_ : kLtWorkspace, kWorkspace)) return false;
+        live_.workspace = e.kind == Event::Kind::product ? workspace_ : kLtWorkspace;
+        if (!allocate(live_.workspace, kWorkspace)) return false;
         allocator_.release(kWorkspace);
+        live_.workspace = {};
         break;
       case Event::Kind::reclassify: break;
     }

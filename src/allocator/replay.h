@@ -7,6 +7,7 @@ namespace vramplan {
 
 struct ReplayPeaks {
   Bytes allocated, reserved;
+  Bytes workspace, scratch;  ///< of `allocated`: cuBLAS's workspace, and what other kernels had taken for themselves
 };
 
 class Replay {
@@ -17,16 +18,27 @@ class Replay {
   /// Play on to instant `to`. False when the memory is exhausted, at the event `failed_at`.
   bool run(Ledger::Instant to);
   /// Peaks since the last reset.
-  ReplayPeaks peaks() const { return {allocator_.peak_allocated(), allocator_.peak_reserved()}; }
-  void reset_peaks() { allocator_.reset_peaks(); }
+  ReplayPeaks peaks() const {
+    return {allocator_.peak_allocated(), allocator_.peak_reserved(), at_peak_.workspace, at_peak_.scratch};
+  }
+  void reset_peaks() {
+    allocator_.reset_peaks();
+    at_peak_ = {};
+  }
   Ledger::Instant failed_at() const { return at_; }
   int retries() const { return allocator_.retries(); }
 
  private:
+  struct Kernels {
+    Bytes workspace, scratch;
+  };
+  bool allocate(Bytes bytes, CachingAllocator::Handle handle);
+
   const Ledger& ledger_;
   Bytes workspace_;
   CachingAllocator allocator_;
   Ledger::Instant at_ = 0;
+  Kernels live_, at_peak_;
 };
 
 }  // namespace vramplan

@@ -268,7 +268,7 @@ void JobFlags::read_card(const Context& context, Job& job) const {
     job.allocator = allocator_;
   if (!reserve_.empty()) job.reserve = parse_bytes(reserve_);
   if (job.card && job.card->compute_capability > 0)
-    job.run.compute_capability = job.card->compute_capability;
+    job.run.device = {job.card->compute_capability, job.card->multiprocessors};
   else
     job.assumptions.push_back("attention kernels as on sm_80 (A100)");
 }

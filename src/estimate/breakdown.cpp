@@ -92,10 +92,12 @@ ByteRow make_tree(const std::vector<PeakTensor>& kinds, const Tally& peak, const
   }
   ByteRow root{"device used at the peak", c.device_used, {}};
   for (auto& [category, row] : categories) root.children.push_back(std::move(row));
-  const Bytes beyond = c.reserved - peak.rounded, workspace = std::min(beyond, o.workspace);
+  const Bytes beyond = c.reserved - peak.rounded, workspace = std::min(beyond, c.workspace),
+              scratch = std::min(beyond - workspace, c.scratch);
   root.children.push_back({"[rounding to 512-byte blocks]", peak.rounded - peak.requested, {}});
   root.children.push_back({"[cublas workspace]", workspace, {}});
-  root.children.push_back({"[allocator slack]", beyond - workspace, {}});
+  root.children.push_back({"[kernel scratch]", scratch, {}});
+  root.children.push_back({"[allocator slack]", beyond - workspace - scratch, {}});
   root.children.push_back({"[cuda context]", o.context, {}});
   return root;
 }

@@ -57,7 +57,7 @@ Estimate estimate(const Job& job) {
   const std::vector<PeakTensor> kinds = kinds_alive(run.ledger(), run.ledger().alive(run.peak().at));
   e.tensors.assign(kinds.begin(), kinds.begin() + static_cast<std::ptrdiff_t>(std::min(kinds.size(), kLargest)));
   e.counters = count(run, job, o);
-  for (const UncertaintyPart& p : uncertainty_parts(job)) {
+  for (const UncertaintyPart& p : uncertainty_parts()) {
     e.uncertainty_parts.push_back({p.name, p.bytes, {}});
     e.uncertainty += p.bytes;
   }

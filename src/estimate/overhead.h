@@ -20,8 +20,7 @@ struct UncertaintyPart {
   std::string name;
   Bytes bytes;
 };
-/// How far the figure may be off, part by part: the context's range, and what the backward kernel of flash attention
-/// allocates inside itself (flash_api.cpp: softmax_d, dq_accum and, for grouped heads, expanded dk and dv).
-std::vector<UncertaintyPart> uncertainty_parts(const Job& job);
+/// How far the figure may be off, part by part.
+std::vector<UncertaintyPart> uncertainty_parts();
 
 }  // namespace vramplan

@@ -10,6 +10,10 @@
 namespace vramplan {
 namespace {
 
+Counters counters_of(const ReplayPeaks& p, const Overhead& o, Bytes capacity) {
+  return {p.allocated, p.reserved, p.reserved + o.context, capacity, p.workspace, p.scratch};
+}
+
 /// The run on a card of this capacity, where cached blocks go back to the driver before a request fails.
 std::optional<DryRun::Allocator> under_pressure(const DryRun& run, const Job& job, const Overhead& o, Bytes capacity) {
   if (capacity <= o.context) return std::nullopt;
@@ -78,8 +82,7 @@ std::string_view name_of(Verdict v) {
 }
 
 Counters count(const DryRun& run, const Job& job, const Overhead& o) {
-  const ReplayPeaks peaks = run.replay(parse_alloc_conf(job.allocator), o.workspace)->peaks;
-  return {peaks.allocated, peaks.reserved, peaks.reserved + o.context, {}};
+  return counters_of(run.replay(parse_alloc_conf(job.allocator), o.workspace)->peaks, o, {});
 }
 
 void judge(Estimate& e, const DryRun& run, const Overhead& o) {
@@ -92,7 +95,7 @@ void judge(Estimate& e, const DryRun& run, const Overhead& o) {
         fmt::format("fits only because the allocator gives cached memory back to the driver ({} times in two steps); "
                     "without pressure it would reserve {}: try --allocator expandable",
                     squeezed->retries, format_bytes(c.reserved)));
-    c = {squeezed->peaks.allocated, squeezed->peaks.reserved, squeezed->peaks.reserved + o.context, c.capacity};
+    c = counters_of(squeezed->peaks, o, c.capacity);
   }
   e.margin = static_cast<std::int64_t>(c.capacity.count()) - static_cast<std::int64_t>(c.device_used.count());
   const auto doubt = static_cast<std::int64_t>(e.uncertainty.count());

@@ -46,6 +46,7 @@ Card card_of(const json& j) {
   c.vendor = j.value("vendor", "");
   c.architecture = j.value("architecture", "");
   c.compute_capability = capability(j.value("compute_capability", ""));
+  c.multiprocessors = j.value("multiprocessors", c.multiprocessors);
   c.nominal = Bytes(j.at("memory_bytes").get<std::uint64_t>());
   const bool known = j.contains("usable_mib");
   c.usable = known ? Bytes(j.at("usable_mib").get<std::uint64_t>()) * kMiB : c.nominal;

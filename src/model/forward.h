@@ -12,7 +12,6 @@ namespace vramplan {
 struct AttentionChoice {
   bool eager = false;
   SdpaKernel kernel = SdpaKernel::automatic;
-  int compute_capability = 80;
   EagerArgs kept;  ///< of eager attention: scale and dropout are the layer's
 };
 

@@ -17,7 +17,7 @@ EagerAttention attend(Tape& t, const ModelConfig& c, const Tensor& q, const Tens
   eager.scale = factor;
   eager.dropout = c.attention_dropout;
   if (choice.eager) return eager_attention_gpt2(t, q, k, v, mask, eager);
-  SdpaArgs args{factor, c.attention_dropout, !mask, false, choice.kernel, choice.compute_capability};
+  SdpaArgs args{factor, c.attention_dropout, !mask, false, choice.kernel};
   Tensor out = sdpa(t, q, k, v, mask, args);
   return {contiguous(t, transpose(t, out, 1, 2)), {}};
 }

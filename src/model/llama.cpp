@@ -21,8 +21,7 @@ EagerAttention attend(Tape& t, const ModelConfig& c, const Tensor& q, const Tens
   const std::int64_t times = c.heads / c.kv_heads;
   const bool grouped = times > 1 && !mask && c.head_dim <= 256;
   const Tensor k = grouped ? k0 : repeat_kv(t, k0, times), v = grouped ? v0 : repeat_kv(t, v0, times);
-  Tensor out =
-      sdpa(t, q, k, v, mask, {factor, c.attention_dropout, !mask, grouped, choice.kernel, choice.compute_capability});
+  Tensor out = sdpa(t, q, k, v, mask, {factor, c.attention_dropout, !mask, grouped, choice.kernel});
   return {contiguous(t, transpose(t, out, 1, 2)), {}};
 }
 

@@ -11,7 +11,8 @@ namespace {
 /// Collects parameters as they are made. In counting mode nothing is made, only elements are summed.
 class Builder {
  public:
-  Builder(Tape* tape, DType dtype) : tape_(tape), dtype_(dtype) {}
+  /// `made` parameters were made before: values differ from tensor to tensor.
+  Builder(Tape* tape, DType dtype, std::size_t made = 0) : tape_(tape), dtype_(dtype), made_(made) {}
 
   Tensor make(const std::string& name, const Dims& shape, bool ones = false) {
     elements = checked_add(elements, count(shape));
@@ -45,13 +46,15 @@ class Builder {
     return w;
   }
 
+  void drop_last() { parameters.pop_back(); }
+
   std::int64_t elements = 0;
   std::vector<Parameter> parameters;
 
  private:
   /// Small numbers that differ from element to element and from tensor to tensor.
   void scatter(const Tensor& p) {
-    const double n = static_cast<double>(parameters.size());
+    const double n = static_cast<double>(made_ + parameters.size());
     Backend& b = tape_->backend();
     b.arange(p, n * 0.37);
     b.unary(Unary::scale, p, p, 12.9898);
@@ -61,6 +64,7 @@ class Builder {
 
   Tape* tape_;
   DType dtype_;
+  std::size_t made_;
 };
 
 LayerWeights make_gpt2_layer(Builder& b, const std::string& at, const ModelConfig& c) {
@@ -102,15 +106,32 @@ void make_ends(Builder& b, const ModelConfig& c, Weights& w) {
     w.position_embedding = b.make("transformer.wpe.weight", {c.positions, c.hidden});
 }
 
-void make_rotary_buffers(Tape& t, const ModelConfig& c, Weights& w) {
+/// compute_default_rope_parameters: 1 / theta^(i / half), by way of the temporaries that its one line makes.
+Tensor inverse_frequencies(Tape& t, const ModelConfig& c) {
   const std::int64_t half = c.head_dim / 2;
+  auto make = [&](const char* op) { return t.memory().empty({half}, DType::fp32, op); };
   Backend& b = t.backend();
-  w.inverse_frequencies = t.memory().empty({half}, DType::fp32, "buffer");
-  b.arange(w.inverse_frequencies, 0);  // theta^(-i / half)
-  b.unary(Unary::scale, w.inverse_frequencies, w.inverse_frequencies, -1.0 / static_cast<double>(half));
-  b.unary(Unary::exponential, w.inverse_frequencies, w.inverse_frequencies, c.rope_theta);
-  w.original_inverse_frequencies = t.memory().empty({half}, DType::fp32, "buffer");
-  b.unary(Unary::copy, w.original_inverse_frequencies, w.inverse_frequencies, 0);
+  Tensor steps = make("arange");
+  b.arange(steps, 0);
+  Tensor exponents = make("div");
+  b.unary(Unary::scale, exponents, steps, 1.0 / static_cast<double>(half));
+  steps.reset();
+  const Tensor powers = make("pow");
+  { const Scratch base(t.memory(), Bytes(8), "pow base"); }
+  b.unary(Unary::exponential, powers, exponents, c.rope_theta);
+  exponents.reset();
+  const Tensor inverse = make("reciprocal");
+  b.unary(Unary::pow, inverse, powers, -1);
+  Tensor out = make("buffer");
+  b.unary(Unary::copy, out, inverse, 0);
+  return out;
+}
+
+void make_rotary_buffers(Tape& t, const ModelConfig& c, Weights& w) {
+  w.inverse_frequencies = inverse_frequencies(t, c);
+  w.original_inverse_frequencies = t.memory().empty_like(w.inverse_frequencies, DType::fp32, "buffer");
+  t.backend().unary(Unary::copy, w.original_inverse_frequencies, w.inverse_frequencies, 0);
+  inverse_frequencies(t, c);  // once more when weights are initialised (modeling_utils.py, _init_weights)
 }
 
 struct Target {
@@ -139,22 +160,34 @@ bool has_module(const ModelConfig& c, std::string_view module) {
   return c.architecture != Architecture::gpt2 && (module != "gate_proj" || c.mlp == MlpKind::swiglu);
 }
 
-/// get_peft_model: everything that is there is frozen, adapters are added.
-void add_adapters(Tape& t, const ModelConfig& c, const Adapters& adapters, Weights& w) {
-  for (Parameter& p : w.parameters) p.tensor->requires_grad = false;
-  Builder b(&t, adapters.dtype);
+/// Adapters of all targets in `dtype`, each taking the place of an older one.
+void make_adapters(Tape& t, const ModelConfig& c, const Adapters& adapters, DType dtype, Weights& w) {
+  std::vector<Parameter> before = std::exchange(w.trainable, {});
   for (std::size_t i = 0; i < w.layers.size(); ++i)
     for (const Target& target : kTargets) {
       if (!has_module(c, target.module) || !adapters.targets(target.module)) continue;
       LinearWeights& linear = w.layers[i].*target.weights;
       const auto [in, out] = widths(c, target.module);
       const std::string at = "model.layers." + std::to_string(i) + "." + target.module;
-      linear.lora_a = b.make(at + ".lora_A.weight", {adapters.rank, in});
-      linear.lora_b = b.make(at + ".lora_B.weight", {out, adapters.rank});
+      Builder b(&t, dtype, w.trainable.size());
+      auto replace = [&](Tensor& slot, const std::string& name, const Dims& shape) {
+        slot = b.make(at + name, shape);
+        if (w.trainable.size() < before.size()) before[w.trainable.size()].tensor.reset();
+        w.trainable.push_back({at + name, slot});
+      };
+      replace(linear.lora_a, ".lora_A.weight", {adapters.rank, in});
+      replace(linear.lora_b, ".lora_B.weight", {out, adapters.rank});
       linear.lora_dropout = adapters.dropout;
     }
-  w.trainable = b.parameters;
-  w.parameters.insert(w.parameters.end(), b.parameters.begin(), b.parameters.end());
+}
+
+/// get_peft_model: everything that is there is frozen, adapters are added.
+void add_adapters(Tape& t, const ModelConfig& c, const Adapters& adapters, Weights& w) {
+  for (Parameter& p : w.parameters) p.tensor->requires_grad = false;
+  // Made in the model's type, then cast one by one (cast_adapter_dtype).
+  make_adapters(t, c, adapters, w.parameters.front().tensor.dtype(), w);
+  if (adapters.dtype != w.trainable.front().tensor.dtype()) make_adapters(t, c, adapters, adapters.dtype, w);
+  w.parameters.insert(w.parameters.end(), w.trainable.begin(), w.trainable.end());
 }
 
 }  // namespace
@@ -171,7 +204,10 @@ Weights make_weights(Tape& t, const ModelConfig& c, DType dtype, const Adapters*
   if (c.architecture != Architecture::textbook)
     w.final_norm = b.norm(c.architecture == Architecture::gpt2 ? "transformer.ln_f" : "model.norm", c);
   if (c.position == PositionKind::rotary) make_rotary_buffers(t, c, w);
-  if (c.vocab > 0) w.head = c.tied ? w.token_embedding : b.make("lm_head.weight", {c.vocab, c.hidden});
+  if (c.vocab > 0) {
+    w.head = b.make("lm_head.weight", {c.vocab, c.hidden});
+    if (c.tied) b.drop_last(), w.head = w.token_embedding;  // made first and tied then: its block stays in the cache
+  }
   w.parameters = std::move(b.parameters);
   if (adapters)
     add_adapters(t, c, *adapters, w);

@@ -153,7 +153,7 @@ void inputs(const JsonObject& in, GoldenCase& g) {
 
 std::vector<GoldenCounters> counters(const JsonObject& cuda) {
   std::vector<GoldenCounters> out;
-  for (const auto& [gpu, capability] : {std::pair{"a100", 80}, std::pair{"h100", 90}}) {
+  for (const auto& [gpu, capability] : {std::pair{"a100", Device{80, 108}}, std::pair{"h100", Device{90, 132}}}) {
     if (!cuda.has(gpu)) continue;
     const JsonObject peaks = cuda.object(gpu).object("step2");
     const ordered_json& peak = peaks.raw("peak");  // [requested, allocated, reserved]

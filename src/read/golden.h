@@ -26,7 +26,7 @@ struct GoldenRow {
 /// Counters of PyTorch's CUDA caching allocator at the peak of step 2, on one kind of card.
 struct GoldenCounters {
   std::string gpu;
-  int compute_capability = 80;
+  Device device;
   Bytes allocated, reserved;
 };
 

@@ -79,8 +79,8 @@ Tensor dropout(Tape& t, const Tensor& x, double p, DType mask_type) {
   if (p == 0) return x;
   auto node = t.record("NativeDropoutBackward0", dropout_backward, {&x});
   if (node) node->number = 1 / (1 - p);
+  Tensor mask = t.memory().empty_like(x, mask_type, "native_dropout");  // first, as native/cuda/Dropout.cu does
   Tensor y = t.memory().empty_like(x, x.dtype(), "native_dropout");
-  Tensor mask = t.memory().empty_like(x, mask_type, "native_dropout");
   t.backend().dropout(y, mask, x, p, t.next_random());
   t.save_result(node, mask);
   return t.output(node, y);

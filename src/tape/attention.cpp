@@ -5,6 +5,7 @@
 
 #include "tape/activation.h"
 #include "tape/elementwise.h"
+#include "tape/kernel_scratch.h"
 #include "tape/linear.h"
 #include "tape/loss.h"
 #include "tape/view.h"
@@ -20,6 +21,59 @@ Tensor heads_inside(Tape& t, std::int64_t b, std::int64_t h, std::int64_t s, std
   return t.memory().empty_strided({b, h, s, d}, {s * h * d, d, h * d, 1}, dtype, op);
 }
 
+/// What one of the fused kernels takes for itself in backward, taken once the gradients are there.
+struct BackwardCall {
+  Tape& t;
+  const Tensor &q, &k, &v, &bias, &out, &lse, &dout, &dq, &dk, &dv;
+  const AttentionArgs& args;
+
+  std::int64_t heads() const { return q.size(0) * q.size(1); }
+  Bytes rows_of(std::int64_t width, std::int64_t rows) const {
+    return Bytes(4) * static_cast<std::uint64_t>(heads()) * static_cast<std::uint64_t>(rows) *
+           static_cast<std::uint64_t>(width);
+  }
+  void run() const { t.backend().attention_backward(dq, dk, dv, dout, q, k, v, bias, out, lse, args); }
+};
+
+/// flash_api.cpp, mha_bwd: the softmax's sums and dQ in fp32, rows in blocks of 128; dK and dV at all heads.
+void flash_backward(const BackwardCall& c) {
+  Memory& m = c.t.memory();
+  const std::int64_t rows = (c.q.size(2) + 127) / 128 * 128;
+  const Bytes expanded =
+      c.k.size(1) < c.q.size(1) ? storage_bytes(c.k.dtype(), c.heads() * c.k.size(2) * c.k.size(3)) : Bytes();
+  const Scratch sums(m, c.rows_of(1, rows), "flash softmax sums"),
+      accumulator(m, c.rows_of(flash_head_dim(c.q.size(3)), rows), "flash dq accumulator"),
+      keys(m, expanded, "flash dk of all heads"), values(m, expanded, "flash dv of all heads");
+  c.run();
+}
+
+/// cudnn_frontend, scaled_dot_product_flash_attention: dQ and the softmax's sums in fp32 are the graph's workspace.
+void cudnn_backward(const BackwardCall& c) {
+  const Scratch workspace(c.t.memory(), c.rows_of(c.q.size(3) + 1, c.q.size(2)), "cudnn attention workspace");
+  c.run();
+}
+
+/// attention_backward.cu, _efficient_attention_backward: rows of out * dout, in fp32 by way of the product.
+void efficient_backward(const BackwardCall& c) {
+  Memory& m = c.t.memory();
+  const bool half = c.q.dtype() != DType::fp32;
+  const Bytes delta = c.rows_of(1, c.q.size(2));
+  const Bytes workspace = efficient_backward_workspace(c.heads(), c.q.size(2), c.k.size(2), c.q.size(3), half);
+  if (half) {
+    const Scratch rows(m, delta, "efficient delta"), tiles(m, workspace, "efficient workspace");
+    return c.run();
+  }
+  std::optional<Scratch> product(std::in_place, m, c.rows_of(c.q.size(3), c.q.size(2)), "efficient product");
+  std::optional<Scratch> sums(std::in_place, m, delta, "efficient delta");
+  const Scratch rows(m, c.q.size(1) > 1 ? delta : Bytes(), "efficient delta");
+  if (c.q.size(1) > 1) sums.reset();
+  product.reset();
+  const Scratch tiles(m, workspace, "efficient workspace");
+  c.run();
+}
+
+using FusedBackward = void (*)(const BackwardCall&);
+template <FusedBackward kernel>
 Grads fused_backward(Tape& t, Node& n, Grads& dy) {
   const Tensor q = n.get(t, 0), k = n.get(t, 1), v = n.get(t, 2), bias = n.get(t, 3), out = n.get(t, 4),
                lse = n.get(t, 5);
@@ -27,7 +81,7 @@ Grads fused_backward(Tape& t, Node& n, Grads& dy) {
   Tensor dq = heads_inside(t, q.size(0), q.size(1), q.size(2), q.size(3), q.dtype(), op);
   Tensor dk = heads_inside(t, k.size(0), k.size(1), k.size(2), k.size(3), k.dtype(), op);
   Tensor dv = heads_inside(t, v.size(0), v.size(1), v.size(2), v.size(3), v.dtype(), op);
-  t.backend().attention_backward(dq, dk, dv, dy[0], q, k, v, bias, out, lse, n.rare->attention);
+  kernel({t, q, k, v, bias, out, lse, dy[0], dq, dk, dv, n.rare->attention});
   return {dq, dk, dv};
 }
 
@@ -36,18 +90,55 @@ Grads pass_on(Tape&, Node&, Grads& dy) { return {dy[0]}; }
 struct FusedForm {
   const char* forward;
   const char* backward;
-  bool pads_lse;         ///< to a multiple of 32
-  bool scalars_on_host;  ///< with dropout, the random state is kept on the host
-  bool wide_seed;        ///< two numbers instead of one
+  BackwardFn run_backward;
+  bool pads_lse;            ///< to a multiple of 32
+  bool scalars_on_host;     ///< with dropout, the random state is kept on the host
+  std::int64_t seed_bytes;  ///< of the random state
+  bool seed_first;          ///< it is made before the result
 };
-constexpr FusedForm kFlash{"_scaled_dot_product_flash_attention", "_scaled_dot_product_flash_attention_backward", false,
-                           false, true};
+constexpr FusedForm kFlash{"_scaled_dot_product_flash_attention",
+                           "_scaled_dot_product_flash_attention_backward",
+                           fused_backward<flash_backward>,
+                           false,
+                           false,
+                           2,
+                           false};
+constexpr FusedForm kCudnn{"_scaled_dot_product_cudnn_attention",
+                           "_scaled_dot_product_cudnn_attention_backward",
+                           fused_backward<cudnn_backward>,
+                           false,
+                           false,
+                           1,
+                           true};
 constexpr FusedForm kEfficient{"_scaled_dot_product_efficient_attention",
-                               "_scaled_dot_product_efficient_attention_backward", true, true, false};
+                               "_scaled_dot_product_efficient_attention_backward",
+                               fused_backward<efficient_backward>,
+                               true,
+                               true,
+                               1,
+                               true};
+
+/// What the forward kernels take: flash attention's partial results when it cuts the keys, and efficient attention's
+/// fp32 result of wide 16-bit heads (kNeedsOutputAccumulatorBuffer).
+struct ForwardScratch {
+  Bytes sums, results, random_state;
+};
+ForwardScratch forward_scratch(const Tape& t, const Tensor& q, const Tensor& k, const SdpaArgs& args,
+                               const FusedForm& form) {
+  const auto heads = q.size(0) * q.size(1), s = q.size(2), d = q.size(3);
+  auto fp32 = [&](std::int64_t n) { return storage_bytes(DType::fp32, n); };
+  if (form.backward == kEfficient.backward)
+    return {{}, q.dtype() != DType::fp32 && d > 128 ? fp32(heads * s * d) : Bytes(), {}};
+  if (form.backward != kFlash.backward) return {};
+  if (args.dropout > 0) return {{}, {}, storage_bytes(DType::int64, 2)};
+  const int parts = flash_splits(t.device, heads, s, k.size(2), d);
+  if (parts == 1) return {};
+  return {fp32(parts * heads * s), fp32(parts * heads * s * ((d + 31) / 32 * 32)), {}};
+}
 
 Tensor fused(Tape& t, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bias, const SdpaArgs& args,
              const FusedForm& form) {
-  auto node = t.record(form.backward, fused_backward, {&q, &k, &v});
+  auto node = t.record(form.backward, form.run_backward, {&q, &k, &v});
   const std::int64_t b = q.size(0), a = q.size(1), s = q.size(2);
   t.save(node, q);
   t.save(node, k);
@@ -56,15 +147,23 @@ Tensor fused(Tape& t, const Tensor& q, const Tensor& k, const Tensor& v, const T
     t.save(node, bias);
   else if (node)
     node->keep_for_backward(Saved());
-  Tensor out = heads_inside(t, b, a, s, v.size(3), q.dtype(), form.forward);
-  // Without a gradient the efficient kernel makes no log-sum-exp; flash always does.
-  const std::int64_t rows = form.pads_lse ? (node ? (s + 31) / 32 * 32 : 0) : s;
-  Tensor lse = t.memory().empty({b, a, rows}, DType::fp32, form.forward);
   Tensor seed, offset;
-  if (!(form.scalars_on_host && args.dropout > 0)) {
-    seed = t.memory().empty(form.wide_seed ? Dims{2} : Dims{}, DType::int64, form.forward);
+  auto make_seed = [&] {
+    if (form.scalars_on_host && args.dropout > 0) return;
+    seed = t.memory().empty(form.seed_bytes == 2 ? Dims{2} : Dims{}, DType::int64, form.forward);
     offset = t.memory().empty({}, DType::int64, form.forward);
-  }
+  };
+  if (form.seed_first) make_seed();
+  Tensor out = heads_inside(t, b, a, s, v.size(3), q.dtype(), form.forward);
+  // Flash always makes a log-sum-exp, the others only for a gradient.
+  const std::int64_t wanted = node || form.backward == kFlash.backward ? s : 0;
+  const std::int64_t rows = form.pads_lse ? (wanted + 31) / 32 * 32 : wanted;
+  Tensor lse = t.memory().empty({b, a, rows}, DType::fp32, form.forward);
+  const ForwardScratch scratch = forward_scratch(t, q, k, args, form);
+  const Scratch sums(t.memory(), scratch.sums, "flash partial sums"),
+      results(t.memory(), scratch.results, "attention partial results");
+  if (!form.seed_first) make_seed();
+  const Scratch random(t.memory(), scratch.random_state, "flash random state");
   const AttentionArgs kernel{args.scale, args.dropout, args.causal, args.dropout > 0 ? t.next_random() : RandomKey{}};
   t.backend().attention(out, rows ? lse : Tensor(), q, k, v, bias, kernel);
   if (node) {
@@ -100,9 +199,8 @@ Tensor pad_last(Tape& t, const Tensor& x, std::int64_t multiple) {
 
 /// convert_boolean_attn_mask: 0 where true, -infinity where false; a new tensor with every row of the batch.
 Tensor float_mask(Tape& t, const Tensor& mask, DType dtype) {
-  Tensor bias = t.memory().empty(mask.shape(), dtype, "zeros_like");
-  const Tensor inverted = t.memory().empty(mask.shape(), DType::boolean, "logical_not");
-  t.backend().unary(Unary::logical_not, inverted, mask, 0);
+  const Tensor zero = t.memory().empty({}, dtype, "scalar_tensor"), low = t.memory().empty({}, dtype, "scalar_tensor");
+  Tensor bias = t.memory().empty(mask.shape(), dtype, "where");
   t.backend().unary(Unary::mask_to_bias, bias, mask, kMinusInfinity);
   return bias;
 }
@@ -121,6 +219,14 @@ Tensor causal_bias(Tape& t, std::int64_t s, DType dtype) {
   return bias;
 }
 
+/// torch.repeat_interleave over heads: always a copy.
+Tensor repeat_interleave(Tape& t, const Tensor& x, std::int64_t times) {
+  if (times == 1) return x;
+  const std::int64_t b = x.size(0), k = x.size(1), s = x.size(2), d = x.size(3);
+  const Tensor wide = expand(t, unsqueeze(t, x, 2), {b, k, times, s, d});
+  return view(t, clone(t, wide), {b, k * times, s, d});
+}
+
 Tensor math(Tape& t, const Tensor& q0, const Tensor& k0, const Tensor& v0, Tensor mask, const SdpaArgs& args) {
   const DType given = q0.dtype();
   const bool half = given == DType::fp16 || given == DType::bf16;
@@ -130,7 +236,7 @@ Tensor math(Tape& t, const Tensor& q0, const Tensor& k0, const Tensor& v0, Tenso
   const Tensor q = scale(t, q32, root);
   if (args.causal) mask = causal_bias(t, q.size(2), dtype);
   const std::int64_t times = q.size(1) / k32.size(1);
-  const Tensor k = repeat_kv(t, k32, times), v = repeat_kv(t, v32, times);
+  const Tensor k = repeat_interleave(t, k32, times), v = repeat_interleave(t, v32, times);
   Tensor scores;
   {
     const Tensor columns = scale(t, transpose(t, k, 2, 3), root);
@@ -166,7 +272,8 @@ Tensor repeat_kv(Tape& t, const Tensor& x, std::int64_t times) {
   return reshape(t, wide, {b, k * times, s, d});
 }
 
-SdpaKernel choose_sdpa(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, const SdpaArgs& args) {
+SdpaKernel choose_sdpa(const Device& device, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
+                       const SdpaArgs& args) {
   if (args.kernel == SdpaKernel::math) return SdpaKernel::math;
   const bool half = q.dtype() == DType::fp16 || q.dtype() == DType::bf16;
   const std::int64_t d = q.size(3);
@@ -176,7 +283,7 @@ SdpaKernel choose_sdpa(const Tensor& q, const Tensor& k, const Tensor& v, const 
   const bool grouped = k.size(1) == v.size(1) && q.size(1) % k.size(1) == 0 && (args.grouped || k.size(1) == 1);
   const bool heads = same_heads || grouped;
   const bool dropout_of_cudnn = args.dropout * 16 == std::floor(args.dropout * 16);
-  const bool cudnn = args.compute_capability >= 90 && args.compute_capability < 120 && half && same_type && heads &&
+  const bool cudnn = device.compute_capability >= 90 && device.compute_capability < 120 && half && same_type && heads &&
                      d % 8 == 0 && (d <= 128 || d == 256) && dropout_of_cudnn;
   if (cudnn && args.kernel != SdpaKernel::flash && args.kernel != SdpaKernel::efficient) return SdpaKernel::cudnn;
   const bool flash = half && same_type && !mask && heads && d <= 256 && d == v.size(3);
@@ -192,9 +299,9 @@ Tensor sdpa(Tape& t, const Tensor& q0, const Tensor& k0, const Tensor& v0, const
   const Tensor v = t.lower_precision(v0), k = t.lower_precision(k0), q = t.lower_precision(q0);
   const Outside inside(t);  // autocast has cast the arguments: what the call does inside is not cast again
   Tensor mask = mask0;
-  const SdpaKernel kernel = choose_sdpa(q, k, v, mask, args);
-  if (kernel == SdpaKernel::cudnn) return fused(t, q, k, v, mask, args, kFlash);
+  const SdpaKernel kernel = choose_sdpa(t.device, q, k, v, mask, args);
   if (mask && mask.dtype() == DType::boolean) mask = float_mask(t, mask, q.dtype());
+  if (kernel == SdpaKernel::cudnn) return fused(t, q, k, v, mask, args, kCudnn);
   if (kernel == SdpaKernel::flash) {
     const Tensor out = fused(t, pad_last(t, q, 8), pad_last(t, k, 8), pad_last(t, v, 8), mask, args, kFlash);
     return out.size(-1) == q.size(-1) ? out : slice(t, out, -1, 0, q.size(-1));

@@ -22,14 +22,14 @@ struct SdpaArgs {
   bool causal = false;
   bool grouped = false;  ///< enable_gqa
   SdpaKernel kernel = SdpaKernel::automatic;
-  int compute_capability = 80;  ///< 80 for sm_80 ...: 90 and 100 try cuDNN first
 };
 
 /// k and v repeated to all query heads: a copy, or the input itself when there is nothing to repeat.
 Tensor repeat_kv(Tape& t, const Tensor& x, std::int64_t times);
 
-/// Which kernel PyTorch takes for these tensors; never `automatic`.
-SdpaKernel choose_sdpa(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, const SdpaArgs& args);
+/// Which kernel PyTorch takes for these tensors; never `automatic`. sm_90 and sm_100 try cuDNN first.
+SdpaKernel choose_sdpa(const Device& device, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
+                       const SdpaArgs& args);
 /// torch.nn.functional.scaled_dot_product_attention; mask null, bool (true: attend) or additive.
 Tensor sdpa(Tape& t, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, const SdpaArgs& args);
 

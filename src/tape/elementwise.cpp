@@ -1,5 +1,6 @@
 #include "tape/elementwise.h"
 
+#include "tape/kernel_scratch.h"
 #include "tape/view.h"
 
 namespace vramplan {
@@ -205,6 +206,11 @@ Tensor sum_to(Tape& t, const Tensor& x, const Dims& shape) {
   const std::size_t lead = kept.size() - shape.size();
   for (std::size_t i = 0; i < kept.size(); ++i) kept[i] = i < lead ? 1 : shape[i - lead];
   Tensor y = t.memory().empty(kept, x.dtype(), "sum");
+  const ReduceScratch s = y.size(-1) == x.size(-1)
+                              ? column_sum_scratch(t.device, x.numel() / y.numel(), y.numel(), item_size(x.dtype()))
+                              : ReduceScratch{};
+  const Scratch accumulator(t.memory(), s.accumulator, "sum accumulator"), partial(t.memory(), s.partial, "sum parts"),
+      semaphores(t.memory(), s.semaphores, "sum semaphores");
   t.backend().sum(y, x, 1);
   return lead ? view(t, y, shape) : y;
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tape/node.h"
+#include "vramplan/tensor/device.h"
 
 namespace vramplan {
 
@@ -55,6 +56,7 @@ class Tape {
 
   // ---- modes ----
 
+  Device device;  ///< the card that kernels size their own memory for
   bool grad_enabled = true;
   bool recomputing = false;
   std::uint64_t seed = 0;          ///< of all random numbers

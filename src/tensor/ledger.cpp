@@ -38,6 +38,14 @@ void Ledger::reclassify(std::uint32_t record, Category c) {
 
 void Ledger::product(Event::Kind kind) { events_.push_back({0, kind, Category::workspace, phase_}); }
 
+std::uint32_t Ledger::take(Bytes bytes, const char* op, const Place& place) {
+  const auto i = static_cast<std::uint32_t>(records_.size());
+  records_.push_back({bytes, {}, place, op, DType::boolean, phase_});
+  events_.push_back({i, Event::Kind::take, Category::workspace, phase_});
+  return i;
+}
+void Ledger::give(std::uint32_t record) { events_.push_back({record, Event::Kind::give, Category::workspace, phase_}); }
+
 Tally Ledger::live(Instant t) const {
   Tally out;
   for (Instant i = 0; i < t; ++i) apply(out, events_[i], records_[events_[i].record]);

@@ -32,7 +32,8 @@ struct Record {
 
 struct Event {
   /// product, biased_product: a matrix product runs here, the second with its bias in one call of cuBLASLt.
-  enum class Kind : std::uint8_t { allocate, release, reclassify, product, biased_product };
+  /// take, give: a kernel's own memory, which no sum of the ledger counts.
+  enum class Kind : std::uint8_t { allocate, release, reclassify, product, biased_product, take, give };
   std::uint32_t record = 0;
   Kind kind = Kind::allocate;
   Category category = Category::temporary;  ///< for allocate and reclassify
@@ -54,6 +55,9 @@ class Ledger {
   void reclassify(std::uint32_t record, Category c);
   /// Marks an instant at which cuBLAS or cuBLASLt takes and returns its workspace. Changes no sum.
   void product(Event::Kind kind);
+  /// Memory that a kernel takes for itself; changes no sum either.
+  std::uint32_t take(Bytes bytes, const char* op, const Place& place);
+  void give(std::uint32_t record);
 
   void enter(Phase p) { phase_ = p; }
   Phase phase() const { return phase_; }

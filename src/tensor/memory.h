@@ -34,4 +34,21 @@ class Memory {
   Ledger& ledger_;
 };
 
+/// What a kernel takes for itself while it runs; nothing when it takes no bytes.
+class Scratch {
+ public:
+  Scratch(Memory& m, Bytes bytes, const char* op) : ledger_(m.ledger()) {
+    if (bytes > Bytes()) record_ = ledger_.take(bytes, op, m.place);
+  }
+  ~Scratch() {
+    if (record_ != Storage::kUnbooked) ledger_.give(record_);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+ private:
+  Ledger& ledger_;
+  std::uint32_t record_ = Storage::kUnbooked;
+};
+
 }  // namespace vramplan

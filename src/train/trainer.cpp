@@ -6,6 +6,7 @@ namespace vramplan {
 namespace {
 
 Weights make_all(Tape& t, const ModelConfig& c, const TrainOptions& options) {
+  t.device = options.device;
   if (!options.lora) return make_weights(t, c, parameter_type(options.precision));
   const Adapters adapters = adapters_of(*options.lora, options.precision);
   return make_weights(t, c, parameter_type(options.precision), &adapters);
@@ -20,7 +21,6 @@ Adapters adapters_of(const Lora& lora, Precision precision) {
 
 AttentionChoice attention_choice(const TrainOptions& options) {
   AttentionChoice c;
-  c.compute_capability = options.compute_capability;
   c.kept.extra_copies = options.score_copies;
   c.kept.mask = options.dropout_mask;
   switch (options.attention) {

@@ -185,9 +185,9 @@ CounterErrors validate_counters(const GoldenCase& g, const GoldenCounters& c) {
     return {skipped, skipped};
   }
   GoldenCase on_card = g;
-  on_card.options.compute_capability = c.compute_capability;
+  on_card.options.device = c.device;
   const Run run(on_card);
-  Replay replay(run.trainer.ledger(), {}, workspace_bytes(c.compute_capability));
+  Replay replay(run.trainer.ledger(), {}, workspace_bytes(c.device.compute_capability));
   replay.run(run.steps[1].micro[0].forward);
   replay.reset_peaks();
   replay.run(run.steps[1].end);

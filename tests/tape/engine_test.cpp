@@ -126,7 +126,7 @@ TEST_CASE("the attention kernel is chosen as PyTorch chooses it") {
     CAPTURE(r.d);
     CAPTURE(r.kv);
     CAPTURE(r.sm);
-    CHECK(choose_sdpa(q, k, k, mask, {1, 0, !r.mask, r.grouped, SdpaKernel::automatic, r.sm}) == r.expected);
+    CHECK(choose_sdpa({r.sm, 108}, q, k, k, mask, {1, 0, !r.mask, r.grouped, SdpaKernel::automatic}) == r.expected);
   }
 }
 

@@ -42,6 +42,8 @@ struct Counters {
   Bytes reserved;     ///< max_memory_reserved
   Bytes device_used;  ///< what nvidia-smi shows for the process
   Bytes capacity;     ///< what the process may use on the card; 0 without a card
+  Bytes workspace;    ///< of allocated: cuBLAS's
+  Bytes scratch;      ///< of allocated: what other kernels had taken for themselves
 };
 
 struct Without {

@@ -10,6 +10,7 @@ namespace vramplan {
 struct Card {
   std::string id, name, vendor, architecture;
   int compute_capability = 0;  ///< 80 for 8.0; 0 when it is not an NVIDIA card
+  int multiprocessors = 108;   ///< an A100's where the catalogue does not say
   Bytes nominal;               ///< advertised size, 2^30 bytes to the GB
   Bytes usable;                ///< what one process can allocate before its own context
   std::string usable_basis;    ///< how `usable` was found

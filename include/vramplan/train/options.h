@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "vramplan/tensor/device.h"
 #include "vramplan/tensor/dtype.h"
 
 namespace vramplan {
@@ -57,11 +58,11 @@ struct TrainOptions {
   AttentionForm attention = AttentionForm::sdpa;
   std::int64_t score_copies = 0;  ///< eager attention keeps this many more copies of its probabilities
   DType dropout_mask =
-      DType::boolean;           ///< of the mask on attention probabilities; kernels before PyTorch's kept wider ones
-  int compute_capability = 80;  ///< decides the SDPA kernel; 80 for sm_80
-  std::optional<Lora> lora;     ///< train adapters only
-  std::optional<double> clip;   ///< largest norm of the gradients
-  bool keeps_output = false;    ///< the caller holds the model's output, and so the logits, until the next one
+      DType::boolean;          ///< of the mask on attention probabilities; kernels before PyTorch's kept wider ones
+  Device device;               ///< decides the SDPA kernel and what kernels take for themselves
+  std::optional<Lora> lora;    ///< train adapters only
+  std::optional<double> clip;  ///< largest norm of the gradients
+  bool keeps_output = false;   ///< the caller holds the model's output, and so the logits, until the next one
   bool operator==(const TrainOptions&) const = default;
 };
 
