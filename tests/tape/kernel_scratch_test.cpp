@@ -16,7 +16,13 @@ const nlohmann::json& facts() {
   return all;
 }
 
-Device device(const nlohmann::json& capability) { return capability == 80 ? Device{80, 108} : Device{90, 132}; }
+using Row = std::vector<std::int64_t>;
+
+std::vector<Row> rows(const char* of) { return facts().at(of).get<std::vector<Row>>(); }
+
+Device device(std::int64_t capability) { return capability == 80 ? Device{80, 108} : Device{90, 132}; }
+
+std::uint64_t count(std::int64_t n) { return static_cast<std::uint64_t>(n); }
 
 }  // namespace
 
