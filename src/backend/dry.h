@@ -45,6 +45,9 @@ class DryBackend final : public Backend {
               static_cast<double>(3 * q.size(3) + 2 * v.size(3));  // the scores once more, then dv, dp, dq, dk
   }
   void adam(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const AdamArgs&) override {}
+  void adam_blockwise(const Tensor&, const Tensor&, const Blocks&, const Blocks&, const AdamArgs&) override {}
+  void lion(const Tensor&, const Tensor&, const Tensor&, const AdamArgs&) override {}
+  void lion_blockwise(const Tensor&, const Tensor&, const Blocks&, const AdamArgs&) override {}
   void adafactor(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
                  const AdafactorArgs&) override {}
   void norm(const Tensor&, const Tensor&) override {}

@@ -45,6 +45,10 @@ class HostBackend final : public Backend {
                           const AttentionArgs& args) override;
 
   void adam(const Tensor& w, const Tensor& g, const Tensor& m, const Tensor& v, const AdamArgs& args) override;
+  void adam_blockwise(const Tensor& w, const Tensor& g, const Blocks& m, const Blocks& v,
+                      const AdamArgs& args) override;
+  void lion(const Tensor& w, const Tensor& g, const Tensor& m, const AdamArgs& args) override;
+  void lion_blockwise(const Tensor& w, const Tensor& g, const Blocks& m, const AdamArgs& args) override;
   void adafactor(const Tensor& w, const Tensor& g, const Tensor& row, const Tensor& column, const Tensor& variance,
                  const AdafactorArgs& args) override;
   void norm(const Tensor& y, const Tensor& x) override;

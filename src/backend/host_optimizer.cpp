@@ -11,8 +11,46 @@ using host::Look;
 using host::look;
 using host::packed;
 
-void HostBackend::adam(const Tensor& w, const Tensor& g, const Tensor& m, const Tensor& v, const AdamArgs& p) {
-  const Look weight = look(w), first = look(m), second = look(v), gradient(g, w.shape());
+namespace {
+
+/// A state of 8 bits a number in blocks of 256: square root of the share of the block's largest, signed. Not the code
+/// book of bitsandbytes, but as many bytes.
+class Coded {
+ public:
+  explicit Coded(const Blocks& b)
+      : codes_(reinterpret_cast<std::int8_t*>(b.codes->storage->data)),
+        scales_(b.scales.data<float>()),
+        values_(static_cast<std::size_t>(b.codes.numel())) {
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const float share = static_cast<float>(codes_[i]) / 127;
+      values_[i] = std::copysign(share * share, share) * scales_[i / kBlock];
+    }
+  }
+  ~Coded() {
+    for (std::size_t from = 0; from < values_.size(); from += kBlock) {
+      const std::size_t to = std::min(values_.size(), from + kBlock);
+      float& scale = scales_[from / kBlock] = 0;
+      for (std::size_t i = from; i < to; ++i) scale = std::max(scale, std::abs(values_[i]));
+      for (std::size_t i = from; i < to; ++i)
+        codes_[i] = static_cast<std::int8_t>(
+            scale > 0 ? std::lround(std::copysign(std::sqrt(std::abs(values_[i]) / scale), values_[i]) * 127) : 0);
+    }
+  }
+  Coded(const Coded&) = delete;
+  Coded& operator=(const Coded&) = delete;
+  float operator[](std::int64_t i) const { return values_[static_cast<std::size_t>(i)]; }
+  void set(std::int64_t i, float x) { values_[static_cast<std::size_t>(i)] = x; }
+
+ private:
+  static constexpr std::size_t kBlock = 256;
+  std::int8_t* codes_;
+  float* scales_;
+  std::vector<float> values_;
+};
+
+template <class State>
+void adam_step(const Tensor& w, const Tensor& g, State& first, State& second, const AdamArgs& p) {
+  const Look weight = look(w), gradient(g, w.shape());
   const double c1 = 1 - std::pow(p.beta1, static_cast<double>(p.step)),
                c2 = 1 - std::pow(p.beta2, static_cast<double>(p.step));
   for (std::int64_t i = 0, n = w.numel(); i < n; ++i) {
@@ -27,6 +65,41 @@ void HostBackend::adam(const Tensor& w, const Tensor& g, const Tensor& m, const 
     second.set(i, static_cast<float>(b));
     weight.set(i, static_cast<float>(x - p.lr * (a / c1) / (std::sqrt(b / c2) + p.eps)));
   }
+}
+
+template <class State>
+void lion_step(const Tensor& w, const Tensor& g, State& state, const AdamArgs& p) {
+  const Look weight = look(w), gradient(g, w.shape());
+  for (std::int64_t i = 0, n = w.numel(); i < n; ++i) {
+    const double d = static_cast<double>(gradient[i]), m = static_cast<double>(state[i]);
+    const double direction = p.beta1 * m + (1 - p.beta1) * d;
+    const double x = static_cast<double>(weight[i]) * (1 - p.lr * p.weight_decay);
+    weight.set(i, static_cast<float>(direction == 0 ? x : x - std::copysign(p.lr, direction)));
+    state.set(i, static_cast<float>(p.beta2 * m + (1 - p.beta2) * d));
+  }
+}
+
+}  // namespace
+
+void HostBackend::adam(const Tensor& w, const Tensor& g, const Tensor& m, const Tensor& v, const AdamArgs& p) {
+  const Look first = look(m), second = look(v);
+  adam_step(w, g, first, second, p);
+}
+
+void HostBackend::adam_blockwise(const Tensor& w, const Tensor& g, const Blocks& m, const Blocks& v,
+                                 const AdamArgs& p) {
+  Coded first(m), second(v);
+  adam_step(w, g, first, second, p);
+}
+
+void HostBackend::lion(const Tensor& w, const Tensor& g, const Tensor& m, const AdamArgs& p) {
+  const Look state = look(m);
+  lion_step(w, g, state, p);
+}
+
+void HostBackend::lion_blockwise(const Tensor& w, const Tensor& g, const Blocks& m, const AdamArgs& p) {
+  Coded state(m);
+  lion_step(w, g, state, p);
 }
 
 // Shazeer and Stern 2018 (arXiv 1804.04235) as torch/optim/_adafactor.py has it: eps (nothing, 1e-3), d 1, beta2_decay

@@ -27,6 +27,7 @@ class DryRun {
   };
   std::optional<Allocator> replay(const AllocatorOptions& options, Bytes workspace) const;
   Bytes states() const;  ///< live between steps, without gradients and inputs
+  Bytes host() const { return trainer_.host_bytes(); }
   Bytes held() const;
   double flops() const { return second_flops_; }  ///< of the second step
 

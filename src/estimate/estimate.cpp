@@ -29,6 +29,9 @@ void describe(Estimate& e, const Overhead& o) {
                                       e.job.allocator.empty() ? "its defaults" : e.job.allocator));
   e.assumptions.push_back(
       "kernels and lifetimes of PyTorch 2.15 and transformers 5.24; step 2 is reported, when optimizer states exist");
+  if (e.job.run.optimizer.paged)
+    e.assumptions.push_back(
+        "paged states stay in the host's memory; the driver may keep some on the card while it has room");
   if (e.job.run.seq > e.job.model.positions)
     e.warnings.push_back(
         fmt::format("the sequence is longer than the {} positions the model was made for", e.job.model.positions));
@@ -50,6 +53,7 @@ Estimate estimate(const Job& job) {
   e.parameters = parameter_count(job.model) + adapter_count(job);
   e.trainable = job.run.lora ? adapter_count(job) : e.parameters;
   e.states = run.states();
+  e.host = run.host();
   e.held = run.held();
   e.phases = run.phases();
   e.peak = run.peak().tally.requested;

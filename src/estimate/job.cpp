@@ -8,6 +8,27 @@
 
 namespace vramplan {
 
+namespace {
+
+template <class Need>
+void check_optimizer(const TrainOptions& r, Need need) {
+  const Optimizer& o = r.optimizer;
+  const bool adam = o.kind == OptimizerKind::adam || o.kind == OptimizerKind::adamw;
+  need(o.kind != OptimizerKind::adafactor || o.form != OptimizerForm::fused, "Adafactor has no fused form",
+       "--optimizer-form", "use foreach or for-loop");
+  need(!o.amsgrad || (adam && o.states == StateStorage::as_parameter), "only torch.optim's Adam and AdamW have amsgrad",
+       "--amsgrad", "leave it out");
+  need(!o.fp32_embeddings || o.states == StateStorage::blockwise, "only 8-bit optimizers choose per parameter",
+       "--fp32-embedding-states", "use --optimizer adamw8bit");
+  need(!o.in_backward || (r.accumulate == 1 && !r.clip && o.kind != OptimizerKind::muon),
+       "a step in backward leaves no gradients to accumulate, to clip or to sort", "--optimizer-in-backward",
+       "leave out --accumulate, --clip and muon");
+  need(!o.on_host || (!o.in_backward && !o.paged), "the host's optimizer takes its step after backward", "--offload",
+       "leave out --optimizer-in-backward and paging");
+}
+
+}  // namespace
+
 void check_job(const Job& job) {
   const TrainOptions& r = job.run;
   auto need = [](bool ok, const std::string& what, const char* where, const std::string& hint) {
@@ -23,6 +44,7 @@ void check_job(const Job& job) {
        "--seq", fmt::format("at most --seq {}", job.model.positions));
   need(!r.lora || job.model.architecture != Architecture::textbook, "the textbook block has no adapters", "--lora",
        "name a model");
+  check_optimizer(r, need);
   cut_layers(r.checkpoint, job.model.layers);
   if (r.lora) adapter_parameter_count(job.model, adapters_of(*r.lora, r.precision));
 }

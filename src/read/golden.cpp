@@ -4,6 +4,7 @@
 
 #include "read/json_object.h"
 #include "read/model_config.h"
+#include "train/words.h"
 #include "vramplan/base/error.h"
 
 namespace vramplan {
@@ -37,33 +38,24 @@ std::vector<GoldenRow> rows(const ordered_json& list) {
   return out;
 }
 
-Precision precision(const std::string& name) {
-  if (name == "fp32") return Precision::fp32;
-  if (name == "bf16") return Precision::bf16;
-  if (name == "fp16") return Precision::fp16;
-  if (name == "amp-bf16") return Precision::amp_bf16;
-  if (name == "amp-fp16") return Precision::amp_fp16;
-  throw NotExpressed{"precision " + name};
+/// The value of a name of ours.
+template <class T, std::size_t N>
+T word(const Word<T> (&words)[N], const std::string& name, const char* what) {
+  const auto value = value_of(words, name);
+  if (!value) throw NotExpressed{std::string(what) + " " + name};
+  return *value;
 }
 
 Optimizer optimizer(const JsonObject& o) {
   Optimizer out;
-  const std::string name = o.text("name"), form = o.text_or("impl", "foreach");
-  if (name == "adamw")
-    out.kind = OptimizerKind::adamw;
-  else if (name == "adam")
-    out.kind = OptimizerKind::adam;
-  else if (name == "sgd")
-    out.kind = OptimizerKind::sgd;
-  else if (name == "adafactor")
-    out.kind = OptimizerKind::adafactor;
-  else
-    throw NotExpressed{"optimizer " + name};
-  out.form = form == "fused"      ? OptimizerForm::fused
-             : form == "for-loop" ? OptimizerForm::for_loop
-                                  : OptimizerForm::foreach;
+  const std::string name = o.text("name");
+  if (!read_optimizer_word(out, name)) throw NotExpressed{"optimizer " + name};
+  out.form = word(kForms, o.text_or("impl", "foreach"), "optimizer form");
   out.momentum = o.number_or("momentum", 0);
-  out.weight_decay = o.number_or("weight_decay", name == "adamw" ? 0.01 : 0.0);
+  out.weight_decay = o.number_or("weight_decay", out.kind == OptimizerKind::adamw ? 0.01 : 0.0);
+  out.amsgrad = o.boolean_or("amsgrad", false);
+  out.in_backward = o.boolean_or("in_backward", false);
+  out.fp32_embeddings = o.boolean_or("fp32_embeddings", false);
   return out;
 }
 
@@ -116,7 +108,9 @@ Lora lora(const JsonObject& o) {
   Lora l;
   l.rank = o.integer("r");
   l.dropout = o.number_or("dropout", 0);
-  l.full_precision = o.text_or("adapter_dtype", "fp32") == "fp32";
+  const std::string dtype = o.text_or("adapter_dtype", "fp32");
+  if (dtype != "fp32" && dtype != "bf16" && dtype != "fp16") throw NotExpressed{"adapters in " + dtype};
+  l.full_precision = dtype == "fp32";
   const ordered_json& targets = o.raw("targets");
   l.targets.clear();
   if (targets.is_string())
@@ -134,15 +128,18 @@ void inputs(const JsonObject& in, GoldenCase& g) {
   TrainOptions& t = g.options;
   t.micro_batch = in.integer("b");
   t.seq = in.integer("s");
-  t.precision = precision(in.text("precision"));
+  t.precision = word(kPrecisions, in.text("precision"), "precision");
   const JsonObject attention = in.object("attention");
-  t.attention = attention.text("asked") == "eager"          ? AttentionForm::eager
-                : attention.text_or("kernel", "") == "math" ? AttentionForm::math
-                                                            : AttentionForm::sdpa;
+  t.attention = word(kAttentions, attention.text("asked"), "attention");
+  if (const std::string kernel = attention.text_or("kernel", "cuda"); kernel == "math")
+    t.attention = AttentionForm::math;
+  else if (kernel != "cuda")
+    throw NotExpressed{"attention kernel " + kernel};
   t.checkpoint = checkpoint(in.object("checkpoint"));
   t.optimizer = optimizer(in.object("optimizer"));
   t.keeps_output = in.text_or("caller", "loss_only") == "keeps_output";
   t.accumulate = in.integer_or("grad_accum", 1);
+  t.ema = in.boolean_or("ema", false);
   if (in.has("lora")) {
     t.lora = lora(in.object("lora"));
     if (g.config.architecture == Architecture::gpt2 || g.config.architecture == Architecture::textbook)
@@ -164,9 +161,19 @@ std::vector<GoldenCounters> counters(const JsonObject& cuda) {
   return out;
 }
 
+/// Between kernels the card's requested bytes are those of tensors.
+void only_counters(const JsonObject& cuda, GoldenCase& g) {
+  g.counters = counters(cuda);
+  if (g.counters.empty()) cuda.fail("a100", "neither tensors nor counters of a known card");
+  const JsonObject card = cuda.object(g.counters.front().gpu);
+  g.ready = {tally(card, "ready").requested, {}};
+  g.held = {tally(card, "after_forward").requested - g.ready.requested, {}};
+}
+
 void results(const JsonObject& r, GoldenCase& g) {
   g.parameters = r.integer("params");
   g.trainable = r.integer_or("trainable_params", g.parameters);
+  if (!r.has("step1")) return only_counters(r.object("cuda"), g);
   g.ready = tally(r, "ready");
   g.held = tally(r, "held_after_forward");
   g.steps = {step(r.object("step1")), step(r.object("step2"))};

@@ -36,8 +36,8 @@ struct GoldenCase {
   ModelConfig config;
   TrainOptions options;
   std::int64_t parameters = 0, trainable = 0;
-  Tally ready, held;
-  std::array<GoldenStep, 2> steps;
+  Tally ready, held;                               ///< without `steps`, held.rounded is not known and 0
+  std::optional<std::array<GoldenStep, 2>> steps;  ///< nothing where only the counters of cards are known
   std::vector<GoldenRow> held_rows, peak_rows;
   std::string peak_phase;
   std::vector<GoldenCounters> counters;

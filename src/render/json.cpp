@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "render/words.h"
+#include "train/words.h"
 
 namespace vramplan {
 namespace {
@@ -44,10 +44,15 @@ json job_of(const Job& job) {
            {"seq", r.seq},
            {"accumulate", r.accumulate},
            {"precision", word_for(kPrecisions, r.precision)},
-           {"optimizer", word_for(kOptimizers, r.optimizer.kind)},
+           {"optimizer", optimizer_word(r.optimizer)},
            {"optimizer_form", word_for(kForms, r.optimizer.form)},
            {"momentum", r.optimizer.momentum},
            {"weight_decay", r.optimizer.weight_decay},
+           {"amsgrad", r.optimizer.amsgrad},
+           {"optimizer_in_backward", r.optimizer.in_backward},
+           {"fp32_embedding_states", r.optimizer.fp32_embeddings},
+           {"optimizer_on_host", r.optimizer.on_host},
+           {"ema", r.ema},
            {"checkpoint", checkpoint_word(r.checkpoint)},
            {"attention", word_for(kAttentions, r.attention)},
            {"score_copies", r.score_copies},
@@ -108,6 +113,7 @@ std::string estimate_json(const Estimate& e) {
                    {"capacity", e.job.card ? json(e.counters.capacity.count()) : json()}};
   j["model"] = {{"name", e.job.model.name}, {"parameters", e.parameters}, {"trainable", e.trainable}};
   j["states"] = e.states.count();
+  j["host"] = e.host.count();
   j["held"] = e.held.count();
   j["phases"] = json::array();
   for (const PhasePeak& p : e.phases) j["phases"].push_back({{"name", name_of(p.phase)}, {"peak", p.peak.count()}});

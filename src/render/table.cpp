@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "render/words.h"
+#include "train/words.h"
 
 namespace vramplan {
 namespace {
@@ -48,7 +48,7 @@ std::string setting(const Estimate& e) {
   return fmt::format("{}, {} parameters{}; micro-batch {} x {} tokens, {}, {} ({}), attention {}, checkpoint {}\n",
                      e.job.model.name, format_count(e.parameters),
                      e.trainable == e.parameters ? "" : fmt::format(" ({} trainable)", format_count(e.trainable)),
-                     r.micro_batch, r.seq, word_for(kPrecisions, r.precision), word_for(kOptimizers, r.optimizer.kind),
+                     r.micro_batch, r.seq, word_for(kPrecisions, r.precision), optimizer_word(r.optimizer),
                      word_for(kForms, r.optimizer.form), word_for(kAttentions, r.attention),
                      checkpoint_word(r.checkpoint));
 }
@@ -78,6 +78,7 @@ std::string counters(const Estimate& e) {
   t.add({"reserved", format_bytes(e.counters.reserved), "max_memory_reserved"});
   t.add({"device used", format_bytes(e.counters.device_used), "nvidia-smi; this one decides"});
   if (e.job.card) t.add({"capacity", format_bytes(e.counters.capacity), e.job.card->usable_basis});
+  if (e.host > Bytes()) t.add({"host", format_bytes(e.host), "optimizer states and weights kept there"});
   return "\nAs tools count it:\n" + t.str();
 }
 

@@ -20,16 +20,17 @@ Grads accumulate_grad(Tape& tape, Node& node, Grads& arrived) {
   const bool is_parameter = leaf.storage->category == Category::parameter;
   if (leaf.grad) {
     tape.backend().accumulate(Tensor(leaf.grad), grad, 1);
-    return {};
+  } else {
+    const bool adoptable = grad.ref()->use_count() == 1 && !grad->pinned && has_layout_of(grad, leaf);
+    if (!adoptable) {
+      Tensor copy = tape.memory().empty(leaf.shape, leaf.dtype, "clone");
+      tape.backend().unary(Unary::copy, copy, grad, 0);
+      grad = copy;
+    }
+    leaf.grad = tape.detached(grad).ref();
+    if (is_parameter) tape.memory().reclassify(grad, Category::gradient);
   }
-  const bool adoptable = grad.ref()->use_count() == 1 && !grad->pinned && has_layout_of(grad, leaf);
-  if (!adoptable) {
-    Tensor copy = tape.memory().empty(leaf.shape, leaf.dtype, "clone");
-    tape.backend().unary(Unary::copy, copy, grad, 0);
-    grad = copy;
-  }
-  leaf.grad = tape.detached(grad).ref();
-  if (is_parameter) tape.memory().reclassify(grad, Category::gradient);
+  if (tape.after_accumulate) tape.after_accumulate(leaf);
   return {};
 }
 

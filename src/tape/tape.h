@@ -7,6 +7,7 @@
 //     Tensor gate = linear(tape, x, w.gate);
 //     Tensor act = silu(tape, gate);
 #pragma once
+#include <functional>
 #include <initializer_list>
 #include <unordered_map>
 #include <vector>
@@ -56,6 +57,8 @@ class Tape {
 
   // ---- modes ----
 
+  /// register_post_accumulate_grad_hook of every leaf: told when a leaf's gradient is complete.
+  std::function<void(const TensorImpl& leaf)> after_accumulate;
   Device device;  ///< the card that kernels size their own memory for
   bool grad_enabled = true;
   bool recomputing = false;

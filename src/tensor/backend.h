@@ -64,6 +64,11 @@ struct AdamArgs {
   bool decoupled;  ///< AdamW; otherwise L2 weight decay is added to the gradient
 };
 
+/// A state in blocks of 256 numbers: 8 bits each, and an fp32 scale a block.
+struct Blocks {
+  const Tensor &codes, &scales;
+};
+
 struct AdafactorArgs {
   double lr, weight_decay;
   std::int64_t step;
@@ -126,6 +131,11 @@ class Backend {
 
   /// One element per parameter: w, m, v are updated in place.
   virtual void adam(const Tensor& w, const Tensor& g, const Tensor& m, const Tensor& v, const AdamArgs& args) = 0;
+  virtual void adam_blockwise(const Tensor& w, const Tensor& g, const Blocks& m, const Blocks& v,
+                              const AdamArgs& args) = 0;
+  /// w -= lr * (sign of beta1 m + (1 - beta1) g, + decay w); m = beta2 m + (1 - beta2) g.
+  virtual void lion(const Tensor& w, const Tensor& g, const Tensor& m, const AdamArgs& args) = 0;
+  virtual void lion_blockwise(const Tensor& w, const Tensor& g, const Blocks& m, const AdamArgs& args) = 0;
   /// w is updated; a matrix uses row [r, 1] and column [1, c], anything else `variance` (the others are null).
   virtual void adafactor(const Tensor& w, const Tensor& g, const Tensor& row, const Tensor& column,
                          const Tensor& variance, const AdafactorArgs& args) = 0;

@@ -1,5 +1,7 @@
 #include "train/optimizer.h"
 
+#include <stdexcept>
+
 #include "tape/elementwise.h"
 #include "tape/view.h"
 
@@ -15,7 +17,7 @@ Tensor like(Tape& t, const Tensor& x, const char* op) { return t.memory().empty_
 }  // namespace
 
 OptimizerState::OptimizerState(Tape& t, const Optimizer& options, bool master_weights)
-    : tape_(t), options_(options), master_(master_weights) {}
+    : tape_(t), options_(options), master_(master_weights && !options.on_host) {}
 
 Tensor OptimizerState::target(const Parameter& p, std::size_t i) const { return master_ ? slots_[i].master : p.tensor; }
 
@@ -28,6 +30,8 @@ Tensor OptimizerState::state_like(const Tensor& target, const char* op) const {
 
 void OptimizerState::prepare(const std::vector<Parameter>& parameters) {
   slots_.resize(parameters.size());
+  if (options_.on_host)
+    for (const Parameter& p : parameters) host_bytes_ += host_share(p);
   if (!master_) return;
   Restore category(tape_.memory().category, Category::master_weight);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -36,8 +40,14 @@ void OptimizerState::prepare(const std::vector<Parameter>& parameters) {
   }
 }
 
+/// On the host: an fp32 copy of the weights, a copy of the gradients as they are, two fp32 states.
+Bytes OptimizerState::host_share(const Parameter& p) const {
+  const Bytes wide = storage_bytes(DType::fp32, p.tensor.numel());
+  return wide + wide + wide + storage_bytes(p.tensor.dtype(), p.tensor.numel());
+}
+
 void OptimizerState::make_states(const std::vector<Parameter>& parameters) {
-  if (options_.kind == OptimizerKind::sgd) return;  // momentum buffers are made where they are first used
+  if (options_.kind == OptimizerKind::sgd || options_.kind == OptimizerKind::muon) return;  // made where first used
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (options_.kind == OptimizerKind::adafactor) {
       adafactor_states(parameters[i], i);
@@ -51,6 +61,7 @@ void OptimizerState::make_states(const std::vector<Parameter>& parameters) {
     }
     s.first = state_like(w, "exp_avg");
     s.second = state_like(w, "exp_avg_sq");
+    if (options_.amsgrad) s.largest = state_like(w, "max_exp_avg_sq");
   }
 }
 
@@ -60,12 +71,20 @@ void OptimizerState::make_momentum(const Parameter& p, std::size_t i) {
 
 void OptimizerState::step(const std::vector<Parameter>& parameters) {
   Restore no_grad(tape_.grad_enabled, false);
-  if (steps_++ == 0) make_states(parameters);
-  switch (options_.kind) {
-    case OptimizerKind::sgd: sgd(parameters); break;
-    case OptimizerKind::adafactor: adafactor(parameters); break;
-    case OptimizerKind::adamw:
-    case OptimizerKind::adam: adam(parameters); break;
+  ++steps_;
+  if (options_.on_host) return;
+  if (options_.states != StateStorage::as_parameter) {
+    bitsandbytes(parameters);
+  } else {
+    if (steps_ == 1) make_states(parameters);
+    switch (options_.kind) {
+      case OptimizerKind::sgd: sgd(parameters); break;
+      case OptimizerKind::adafactor: adafactor(parameters); break;
+      case OptimizerKind::muon: muon(parameters); break;
+      case OptimizerKind::adamw:
+      case OptimizerKind::adam: adam(parameters); break;
+      case OptimizerKind::lion: throw std::logic_error("Lion's states are bitsandbytes'");
+    }
   }
   if (master_)
     for (std::size_t i = 0; i < parameters.size(); ++i) publish(parameters[i], i);
@@ -98,9 +117,11 @@ void OptimizerState::adam(const std::vector<Parameter>& parameters) {
 void OptimizerState::apply_adam(const Parameter& p, std::size_t i) {
   if (!p.tensor->grad) return;
   const Slot& s = slots_[i];
-  tape_.backend().adam(
-      target(p, i), gradient_of(p), s.first, s.second,
-      {options_.lr, kBeta1, kBeta2, kEps, options_.weight_decay, steps_, options_.kind == OptimizerKind::adamw});
+  tape_.backend().adam(target(p, i), gradient_of(p), s.first, s.second, adam_args());
+}
+
+AdamArgs OptimizerState::adam_args() const {
+  return {options_.lr, kBeta1, kBeta2, kEps, options_.weight_decay, steps_, options_.kind != OptimizerKind::adam};
 }
 
 void OptimizerState::sgd(const std::vector<Parameter>& parameters) {
@@ -134,66 +155,6 @@ void OptimizerState::apply_sgd(const Parameter& p, std::size_t i) {
 
 void OptimizerState::publish(const Parameter& p, std::size_t i) {
   tape_.backend().unary(Unary::copy, p.tensor, slots_[i].master, 0);
-}
-
-namespace {
-
-/// What _foreach_norm takes for itself (native/cuda/ForeachReduceOp.cu): the addresses of the results, and a partial
-/// sum for each chunk of each gradient.
-struct NormScratch {
-  Bytes pointers, parts;
-};
-NormScratch norm_scratch(const std::vector<Parameter>& parameters) {
-  constexpr std::int64_t kChunk = 65536;
-  std::int64_t gradients = 0, chunks = 0;
-  for (const Parameter& p : parameters) {
-    if (!p.tensor->grad) continue;
-    ++gradients;
-    chunks += (p.tensor.numel() + kChunk - 1) / kChunk;
-  }
-  return {storage_bytes(DType::int64, gradients + 1), storage_bytes(DType::fp32, chunks)};
-}
-
-std::vector<Tensor> gradient_norms(Tape& t, const std::vector<Parameter>& parameters) {
-  Memory& m = t.memory();
-  const NormScratch scratch = norm_scratch(parameters);
-  const Scratch pointers(m, scratch.pointers, "_foreach_norm"), parts(m, scratch.parts, "_foreach_norm");
-  std::vector<Tensor> norms;
-  for (const Parameter& p : parameters) {
-    if (!p.tensor->grad) continue;
-    norms.push_back(m.empty({}, p.tensor.dtype(), "_foreach_norm"));
-    t.backend().norm(norms.back(), gradient_of(p));
-  }
-  return norms;
-}
-
-}  // namespace
-
-void clip_gradients(Tape& t, const std::vector<Parameter>& parameters, double largest) {
-  Restore no_grad(t.grad_enabled, false);
-  Memory& m = t.memory();
-  Backend& b = t.backend();
-  Tensor total;
-  {
-    const std::vector<Tensor> norms = gradient_norms(t, parameters);
-    if (norms.empty()) return;
-    const Tensor stacked = m.empty({static_cast<std::int64_t>(norms.size())}, norms[0].dtype(), "cat");
-    for (std::size_t i = 0; i < norms.size(); ++i)
-      b.unary(Unary::copy, t.view_of(stacked, {}, {}, static_cast<std::int64_t>(i), stacked.dtype()), norms[i], 0);
-    total = m.empty({}, stacked.dtype(), "linalg_vector_norm");
-    b.norm(total, stacked);
-  }
-  Tensor wanted;
-  {
-    const Tensor safe = shift(t, total, 1e-6);
-    const Tensor inverse = m.empty({}, total.dtype(), "reciprocal");
-    wanted = m.empty({}, total.dtype(), "mul");
-    b.clip_coefficient(wanted, safe, largest);
-  }
-  const Tensor coefficient = map(t, Unary::copy, wanted, "clamp");
-  wanted.reset();
-  for (const Parameter& p : parameters)
-    if (p.tensor->grad) b.binary(Binary::mul, gradient_of(p), gradient_of(p), coefficient);
 }
 
 }  // namespace vramplan

@@ -6,6 +6,9 @@
 //                 parameter at a time. fused: nothing, but a 4-byte step counter a parameter on the device.
 //   SGD           momentum buffers when momentum > 0; weight decay makes gradients + decay: all at once or one at a
 //   time.
+//   amsgrad       a third state of Adam's
+//   bitsandbytes  states in fp32 or in 8-bit blocks, nothing else; paged ones are the host's
+//   Muon          a momentum buffer in the gradient's type; Newton-Schulz in bf16, one parameter at a time
 //   Adafactor     a row and a column for each matrix, the whole square for each vector. foreach: squares' estimates of
 //                 all matrices at once, then of all vectors; for-loop: one parameter at a time, the last one's a little
 //                 longer. No fused form.
@@ -28,10 +31,15 @@ class OptimizerState {
   void prepare(const std::vector<Parameter>& parameters);
   /// One update from the parameters' .grad.
   void step(const std::vector<Parameter>& parameters);
+  /// States, and with on_host weights and gradients too, that are kept in the host's memory.
+  Bytes host_bytes() const { return host_bytes_; }
 
  private:
   struct Slot {
     Tensor master, first, second, counter;  ///< first, second: m, v; momentum; row, column; or the variance of a vector
+    Tensor largest;                         ///< amsgrad
+    Tensor first_scales, second_scales;     ///< of blockwise states
+    bool made = false;
   };
   Tensor target(const Parameter& p, std::size_t i) const;
   Tensor state_like(const Tensor& target, const char* op) const;
@@ -45,16 +53,23 @@ class OptimizerState {
   void apply_adafactor(const Parameter& p, std::size_t i);
   void apply_adam(const Parameter& p, std::size_t i);
   void apply_sgd(const Parameter& p, std::size_t i);
+  void muon(const std::vector<Parameter>& parameters);
+  Tensor orthogonal(const Tensor& update);
+  void bitsandbytes(const std::vector<Parameter>& parameters);
+  void make_bitsandbytes_states(const Parameter& p, std::size_t i);
+  Tensor bitsandbytes_state(const Tensor& w, bool blockwise, const char* op);
+  void apply_bitsandbytes(const Parameter& p, std::size_t i);
+  AdamArgs adam_args() const;
+  Bytes host_share(const Parameter& p) const;
   void publish(const Parameter& p, std::size_t i);
 
   Tape& tape_;
   Optimizer options_;
   bool master_;
   std::vector<Slot> slots_;
+  std::vector<Tensor> maps_;  ///< bitsandbytes' code books, shared by all parameters
+  Bytes host_bytes_;
   std::int64_t steps_ = 0;
 };
-
-/// torch.nn.utils.clip_grad_norm_: one number a gradient, their stack, its norm; gradients are scaled in place.
-void clip_gradients(Tape& t, const std::vector<Parameter>& parameters, double largest);
 
 }  // namespace vramplan

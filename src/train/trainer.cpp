@@ -1,6 +1,7 @@
 #include "train/trainer.h"
 
 #include "train/checkpoint_policy.h"
+#include "train/clipping.h"
 
 namespace vramplan {
 namespace {
@@ -39,12 +40,25 @@ Trainer::Trainer(Backend& backend, const ModelConfig& c, const TrainOptions& opt
       memory_(backend, ledger_),
       tape_(memory_),
       weights_(make_all(tape_, c, options)),
-      optimizer_(tape_, options.optimizer, has_master_weights(options.precision)),
+      optimizer_(tape_, options.optimizer, has_master_weights(options.precision), weights_.trainable),
       attention_(attention_choice(options)),
       run_(layer_runner(options.checkpoint)) {
-  optimizer_.prepare(weights_.trainable);
+  if (options.ema) make_average();
   make_batch();
   ready_ = ledger_.now();
+}
+
+/// AveragedModel: a deep copy, buffers and all; its updates are made in place.
+void Trainer::make_average() {
+  Restore category(memory_.category, Category::optimizer_state);
+  auto copy = [&](const Tensor& x) {
+    if (!x) return;
+    average_.push_back(memory_.empty_like(x, x.dtype(), "ema"));
+    memory_.backend().unary(Unary::copy, average_.back(), x, 0);
+  };
+  for (const Parameter& p : weights_.parameters) copy(p.tensor);
+  copy(weights_.inverse_frequencies);
+  copy(weights_.original_inverse_frequencies);
 }
 
 void Trainer::make_batch() {
@@ -95,7 +109,7 @@ StepMarks Trainer::step() {
   marks.clip = ledger_.now();
   if (options_.clip) clip_gradients(tape_, weights_.trainable, *options_.clip);
   marks.step = ledger_.now();
-  optimizer_.step(weights_.trainable);
+  optimizer_.step();
   marks.zero = ledger_.now();
   zero_grad();
   marks.end = ledger_.now();

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "model/forward.h"
-#include "train/optimizer.h"
+#include "train/optimizer_groups.h"
 #include "vramplan/train/options.h"
 
 namespace vramplan {
@@ -31,7 +31,8 @@ class Trainer {
   Tape& tape() { return tape_; }
   const Tensor& loss() const { return output_.loss; }
   const Batch& batch() const { return batch_; }
-  Ledger::Instant ready() const { return ready_; }  ///< before the first step
+  Bytes host_bytes() const { return optimizer_.host_bytes(); }  ///< of optimizer states, in the host's memory
+  Ledger::Instant ready() const { return ready_; }              ///< before the first step
 
   /// One forward and backward; gradients are left on the parameters. Part of step().
   StepMarks::Micro forward_backward();
@@ -39,6 +40,7 @@ class Trainer {
 
  private:
   void make_batch();
+  void make_average();
 
   const ModelConfig& config_;
   TrainOptions options_;
@@ -46,7 +48,8 @@ class Trainer {
   Memory memory_;
   Tape tape_;
   Weights weights_;
-  OptimizerState optimizer_;
+  OptimizerGroups optimizer_;
+  std::vector<Tensor> average_;  ///< the averaged copy of the model
   Batch batch_;
   AttentionChoice attention_;
   RunStack run_;

@@ -129,12 +129,12 @@ ValidatedCase validate_case(const GoldenCase& g) {
       g.options.lora ? adapter_parameter_count(g.config, adapters_of(*g.options.lora, g.options.precision)) : 0;
   v.parameters_exact = base + adapters == g.parameters && (g.options.lora ? adapters : base) == g.trainable;
   const Tally held = run.held();
-  v.held_exact = held.requested == g.held.requested && held.rounded == g.held.rounded;
+  v.held_exact = held.requested == g.held.requested && (!g.steps || held.rounded == g.held.rounded);
   v.exact = v.parameters_exact && v.held_exact;
-  for (std::size_t s = 0; s < 2; ++s) {
+  for (std::size_t s = 0; g.steps && s < g.steps->size(); ++s) {
     const GoldenStep ours = run.step(s);
     for (const Field& f : kFields) {
-      const Tally a = ours.*f.member, b = g.steps[s].*f.member;
+      const Tally a = ours.*f.member, b = (*g.steps)[s].*f.member;
       v.exact = v.exact && a.requested == b.requested && a.rounded == b.rounded;
       const double error = relative(a.requested, b.requested);
       if (f.peak && std::abs(error) > std::abs(v.worst)) {

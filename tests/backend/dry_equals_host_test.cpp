@@ -7,6 +7,7 @@
 #include "backend/host.h"
 #include "small_models.h"
 #include "train/trainer.h"
+#include "train/words.h"
 
 using namespace vramplan;
 
@@ -67,6 +68,24 @@ TEST_CASE("optimizers, accumulation, clipping, outputs kept") {
       }
 }
 
+TEST_CASE("every named optimizer, in step and in backward, with an averaged copy") {
+  for (const Word<OptimizerWord>& w : kOptimizers)
+    for (const ModelConfig& c : {test::small_llama(), test::small_gpt2()})
+      for (Precision p : {Precision::fp32, Precision::bf16, Precision::amp_bf16, Precision::mixed_bf16}) {
+        CAPTURE(w.name);
+        TrainOptions r = test::small_run(p);
+        CHECK(read_optimizer_word(r.optimizer, w.name));
+        r.ema = true;
+        compare(c, r);
+        r.optimizer.amsgrad = r.optimizer.states == StateStorage::as_parameter && w.name.starts_with("adam");
+        r.optimizer.in_backward = r.optimizer.kind != OptimizerKind::muon;
+        compare(c, r);
+        r.optimizer.in_backward = r.optimizer.amsgrad = false;
+        r.optimizer.on_host = true;
+        compare(c, r);
+      }
+}
+
 TEST_CASE("adapters on frozen models") {
   for (const ModelConfig& c : {test::small_llama(), test::small_mistral(), test::small_qwen2(), test::small_free()})
     for (Precision p : {Precision::fp32, Precision::bf16, Precision::amp_bf16})
@@ -82,12 +101,13 @@ TEST_CASE("adapters on frozen models") {
 TEST_CASE("training on the host lowers the loss") {
   for (const test::NamedModel& m : test::small_models()) {
     if (m.config.architecture == Architecture::textbook || m.config.residual_dropout > 0) continue;
-    for (OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::sgd, OptimizerKind::adafactor}) {
+    for (const char* name : {"adamw", "sgd", "adafactor", "muon", "lion", "lion8bit", "adamw8bit"}) {
       CAPTURE(m.name);
+      CAPTURE(name);
       HostBackend backend;
       TrainOptions r = test::small_run();
-      r.optimizer.kind = kind;
-      r.optimizer.lr = kind == OptimizerKind::sgd ? 0.1 : 1e-2;
+      read_optimizer_word(r.optimizer, name);
+      r.optimizer.lr = r.optimizer.kind == OptimizerKind::sgd ? 0.1 : 1e-2;
       Trainer trainer(backend, m.config, r);
       trainer.step();
       const float first = *trainer.loss().data<float>();

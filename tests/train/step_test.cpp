@@ -8,6 +8,7 @@
 #include "small_models.h"
 #include "train/checkpoint_policy.h"
 #include "train/trainer.h"
+#include "train/words.h"
 #include "vramplan/base/error.h"
 
 using namespace vramplan;
@@ -43,6 +44,30 @@ Bytes made(const Ledger& l, const StepMarks& s, const char* op, const Dims& shap
 }
 
 }  // namespace
+
+TEST_CASE("bytes of optimizer states a parameter") {
+  // bitsandbytes: 2 bytes and two fp32 scales for 256 numbers, or 8 bytes; Lion half of it; Muon one state.
+  ModelConfig c = llama_of_the_table(1024, 2);
+  auto bytes = [&](const char* name, Precision p) {
+    TrainOptions r = test::small_run(p);
+    read_optimizer_word(r.optimizer, name);
+    DryBackend b;
+    Trainer t(b, c, r);
+    t.step();
+    std::uint64_t sum = 0;
+    for (const Ledger::Alive& a : t.ledger().alive(t.ledger().now()))
+      if (a.category == Category::optimizer_state) sum += t.ledger().record(a.record).bytes.count();
+    return std::pair{sum, t.host_bytes().count()};
+  };
+  const std::int64_t n = parameter_count(c), norms = 5 * 256;  // too small for 8 bits
+  const auto big = static_cast<std::uint64_t>(n - norms), small = static_cast<std::uint64_t>(norms);
+  CHECK(bytes("adamw8bit", Precision::bf16).first == 2 * big + 8 * big / 256 + 8 * small + 2 * 1024);
+  CHECK(bytes("lion8bit", Precision::fp32).first == big + 4 * big / 256 + 4 * small + 1024);
+  CHECK(bytes("adamw32bit", Precision::bf16).first == 8 * (big + small));
+  CHECK(bytes("lion", Precision::bf16).first == 4 * (big + small));
+  const std::uint64_t unpaged = 2 * (2 * 128 + 2 * 256) * 256;  // q, k, v and o are below 100,000 numbers
+  CHECK(bytes("paged-adamw32bit", Precision::bf16) == std::pair{8 * (small + unpaged), 8 * (big - unpaged)});
+}
 
 TEST_CASE("forward peak, held and backward peak of a small Llama, as PyTorch 2.15 has them") {
   // b=2 s=256 h=256 a=4 kv=2 f=704. Peaks are bytes above the parameters, with ids, labels (8192 B) and rotary buffers

@@ -65,6 +65,7 @@ struct Estimate {
   Counters counters;
   std::int64_t parameters = 0, trainable = 0;
   Bytes states;  ///< parameters, master weights and optimizer states: alive at all times
+  Bytes host;    ///< of optimizer states and weights in the host's memory: paged or offloaded
   Bytes held;    ///< alive after forward beyond states and inputs
   std::vector<PhasePeak> phases;
   Phase peak_phase = Phase::init;

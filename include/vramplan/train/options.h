@@ -16,12 +16,24 @@ namespace vramplan {
 ///   mixed_*            16-bit weights and gradients, fp32 master weights and Adam states: 2 + 2 + 12 bytes a parameter
 enum class Precision { fp32, bf16, fp16, amp_bf16, amp_fp16, mixed_bf16, mixed_fp16 };
 
-enum class OptimizerKind { adamw, adam, sgd, adafactor };
+/// muon: matrices of the layers by Muon, everything else by AdamW in the form asked for.
+enum class OptimizerKind { adamw, adam, sgd, adafactor, lion, muon };
 enum class OptimizerForm { foreach, for_loop, fused };
+/// Of AdamW, Adam and Lion. fp32 and blockwise are bitsandbytes': one kernel a parameter, no temporaries.
+///   as_parameter   torch.optim: the parameter's type
+///   fp32           whatever the parameter's type
+///   blockwise      8 bits a number and an fp32 scale for 256 of them; parameters below 4096 numbers stay in fp32
+enum class StateStorage { as_parameter, fp32, blockwise };
 struct Optimizer {
   OptimizerKind kind = OptimizerKind::adamw;
   OptimizerForm form = OptimizerForm::foreach;
   double lr = 1e-4, momentum = 0, weight_decay = 0.01;
+  StateStorage states = StateStorage::as_parameter;
+  bool paged = false;            ///< bitsandbytes: states of 100,000 numbers and more in memory of the host
+  bool fp32_embeddings = false;  ///< blockwise states, but those of embeddings in fp32, as Hugging Face's Trainer asks
+  bool amsgrad = false;          ///< a third state, the largest second moment so far
+  bool in_backward = false;      ///< each parameter is updated and its gradient freed as soon as that is there
+  bool on_host = false;          ///< states and the step are the host's: gradients go there, weights come back
   bool operator==(const Optimizer&) const = default;
 };
 
@@ -62,6 +74,7 @@ struct TrainOptions {
   Device device;               ///< decides the SDPA kernel and what kernels take for themselves
   std::optional<Lora> lora;    ///< train adapters only
   std::optional<double> clip;  ///< largest norm of the gradients
+  bool ema = false;            ///< an averaged copy of the model (torch.optim.swa_utils.AveragedModel)
   bool keeps_output = false;   ///< the caller holds the model's output, and so the logits, until the next one
   bool operator==(const TrainOptions&) const = default;
 };

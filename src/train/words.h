@@ -25,10 +25,28 @@ inline constexpr Word<Precision> kPrecisions[]{{"fp32", Precision::fp32},
                                                {"mixed-fp16", Precision::mixed_fp16},
                                                {"amp", Precision::amp_bf16},
                                                {"mixed", Precision::mixed_bf16}};
-inline constexpr Word<OptimizerKind> kOptimizers[]{{"adamw", OptimizerKind::adamw},
-                                                   {"adam", OptimizerKind::adam},
-                                                   {"sgd", OptimizerKind::sgd},
-                                                   {"adafactor", OptimizerKind::adafactor}};
+/// An optimizer's name says where its states are and in what.
+struct OptimizerWord {
+  OptimizerKind kind;
+  StateStorage states = StateStorage::as_parameter;
+  bool paged = false;
+  bool operator==(const OptimizerWord&) const = default;
+};
+inline constexpr Word<OptimizerWord> kOptimizers[]{
+    {"adamw", {OptimizerKind::adamw}},
+    {"adam", {OptimizerKind::adam}},
+    {"sgd", {OptimizerKind::sgd}},
+    {"adafactor", {OptimizerKind::adafactor}},
+    {"muon", {OptimizerKind::muon}},
+    {"lion", {OptimizerKind::lion, StateStorage::fp32}},
+    {"lion8bit", {OptimizerKind::lion, StateStorage::blockwise}},
+    {"adamw8bit", {OptimizerKind::adamw, StateStorage::blockwise}},
+    {"adam8bit", {OptimizerKind::adam, StateStorage::blockwise}},
+    {"adamw32bit", {OptimizerKind::adamw, StateStorage::fp32}},
+    {"paged-lion", {OptimizerKind::lion, StateStorage::fp32, true}},
+    {"paged-lion8bit", {OptimizerKind::lion, StateStorage::blockwise, true}},
+    {"paged-adamw8bit", {OptimizerKind::adamw, StateStorage::blockwise, true}},
+    {"paged-adamw32bit", {OptimizerKind::adamw, StateStorage::fp32, true}}};
 inline constexpr Word<OptimizerForm> kForms[]{
     {"foreach", OptimizerForm::foreach}, {"for-loop", OptimizerForm::for_loop}, {"fused", OptimizerForm::fused}};
 inline constexpr Word<AttentionForm> kAttentions[]{{"sdpa", AttentionForm::sdpa},
@@ -74,6 +92,11 @@ std::vector<std::string> all_words(const Word<T> (&words)[N]) {
   for (const Word<T>& w : words) out.emplace_back(w.name);
   return out;
 }
+
+/// "paged-adamw8bit"
+std::string optimizer_word(const Optimizer& o);
+/// Sets kind, states and paging of a name; false when there is no such name.
+bool read_optimizer_word(Optimizer& o, std::string_view name);
 
 /// "none", "per-layer", "segments:32", "sequential:4", with ",reentrant" where that is asked for.
 std::string checkpoint_word(const Checkpointing& c);

@@ -1,8 +1,16 @@
-#include "render/words.h"
+#include "train/words.h"
 
 #include <fmt/format.h>
 
 namespace vramplan {
+
+std::string optimizer_word(const Optimizer& o) { return word_for(kOptimizers, {o.kind, o.states, o.paged}); }
+
+bool read_optimizer_word(Optimizer& o, std::string_view name) {
+  const auto w = value_of(kOptimizers, name);
+  if (w) o.kind = w->kind, o.states = w->states, o.paged = w->paged;
+  return w.has_value();
+}
 
 std::string checkpoint_word(const Checkpointing& c) {
   const char* variant = c.reentrant ? ",reentrant" : "";

@@ -1,0 +1,175 @@
+#include "cli/run_flags.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "cli/values.h"
+
+namespace vramplan {
+
+std::vector<Flag> RunFlags::flags() {
+  const std::string r = "Run";
+  return {
+      {"-b,--micro-batch", "B", "sequences a card takes at a time (default: 1)", &micro_batch_, r},
+      {"-s,--seq", "S", "tokens per sequence; 8Ki is 8192, 8K is 8000", &seq_, r},
+      {"--accumulate", "N", "micro-batches per step (default: 1)", &accumulate_, r},
+      {"--precision", "KIND", "fp32, bf16, fp16, amp-bf16, amp-fp16, mixed-bf16, mixed-fp16 (default: bf16)",
+       &precision_, r},
+      {"--optimizer", "KIND",
+       "adamw, adam, sgd, adafactor, muon; bitsandbytes': lion, lion8bit, adamw8bit, adam8bit, adamw32bit, and "
+       "paged-lion, "
+       "paged-lion8bit, paged-adamw8bit, paged-adamw32bit (default: adamw)",
+       &optimizer_, r},
+      {"--optimizer-form", "FORM", "foreach, for-loop, fused (default: foreach, as in PyTorch)", &form_, r},
+      {"--momentum", "M", "of sgd (default: 0)", &momentum_, r},
+      {"--weight-decay", "W", "default: 0.01 for adamw, else 0", &weight_decay_, r},
+      {"--amsgrad", "", "of adam and adamw: a third state", &amsgrad_, r},
+      {"--optimizer-in-backward", "", "update each parameter in backward and free its gradient at once", &in_backward_,
+       r},
+      {"--fp32-embedding-states", "", "8-bit optimizers: embeddings in fp32, as Hugging Face's Trainer asks",
+       &fp32_embeddings_, r},
+      {"--offload", "WHAT", "optimizer: states, fp32 weights and the step on the host", &offload_, r},
+      {"--ema", "", "an averaged copy of the model", &ema_, r},
+      {"--lora", "SPEC", "train adapters only: r=16,targets=all-linear,dropout=0.05,dtype=fp32 (or base)", &lora_, r},
+      {"--clip", "NORM", "clip gradients to this norm", &clip_, r},
+      {"--attention", "KIND", "sdpa (PyTorch chooses), eager, flash, efficient, math (default: sdpa)", &attention_, r},
+      {"--score-copies", "N", "eager attention keeps N more copies of its probabilities (default: 0)", &score_copies_,
+       r},
+      {"--dropout-mask", "TYPE", "of eager attention's dropout mask: bool, bf16, fp16, fp32 (default: bool)",
+       &dropout_mask_, r},
+      {"--segments", "N", "checkpoint N runs of consecutive layers", &segments_, r},
+      {"--checkpoint", "HOW", "none, per-layer, sequential:N", &checkpoint_, r},
+      {"--reentrant", "", "the reentrant variant of torch.utils.checkpoint", &reentrant_, r},
+      {"--keeps-output", "", "the loop holds the model's output, and so the logits, until the next one", &keeps_output_,
+       r},
+  };
+}
+
+Checkpointing RunFlags::checkpoint(const ModelConfig& model) const {
+  Checkpointing c;
+  c.reentrant = reentrant_;
+  if (!segments_.empty()) {
+    if (!checkpoint_.empty())
+      throw UserError("--segments and --checkpoint exclude each other", "--segments", "give one of them", Exit::usage);
+    c.kind = CheckpointKind::segments;
+    c.n = parse_count(segments_, "--segments");
+  } else if (checkpoint_ == "per-layer") {
+    c.kind = CheckpointKind::per_layer;
+  } else if (checkpoint_.starts_with("sequential:")) {
+    c.kind = CheckpointKind::sequential;
+    c.n = parse_count(checkpoint_.substr(11), "--checkpoint sequential:N");
+  } else if (!checkpoint_.empty() && checkpoint_ != "none") {
+    throw UserError(fmt::format("'{}' is not a way to checkpoint", checkpoint_), "--checkpoint",
+                    did_you_mean(checkpoint_, {"none", "per-layer", "sequential:4"},
+                                 "known: none, per-layer, sequential:N; or --segments N"),
+                    Exit::usage);
+  }
+  if (c.kind == CheckpointKind::none && reentrant_)
+    throw UserError("--reentrant without checkpointing has no meaning", "--reentrant",
+                    "add --checkpoint per-layer or --segments N", Exit::usage);
+  if (c.kind != CheckpointKind::none && c.kind != CheckpointKind::per_layer && (c.n < 1 || c.n > model.layers))
+    throw UserError(fmt::format("{} segments over {} layers", c.n, model.layers),
+                    segments_.empty() ? "--checkpoint" : "--segments", fmt::format("ask for 1 to {}", model.layers),
+                    Exit::usage);
+  return c;
+}
+
+/// "r=16,targets=q_proj+v_proj,dropout=0.05,dtype=base"
+Lora RunFlags::lora() const {
+  Lora l;
+  for (std::string_view rest = lora_; !rest.empty();) {
+    const std::string item = take_item(rest, ',');
+    const std::size_t equals = item.find('=');
+    const std::string key = item.substr(0, equals), value = equals == std::string::npos ? "" : item.substr(equals + 1);
+    if (key == "r") {
+      l.rank = parse_count(value, "--lora r");
+    } else if (key == "dropout") {
+      l.dropout = number(value, "--lora dropout");
+    } else if (key == "dtype") {
+      l.full_precision = word(kAdapterTypes, value, "--lora dtype", true);
+    } else if (key == "targets") {
+      l.targets.clear();
+      for (std::string_view names = value; !names.empty();) l.targets.push_back(take_item(names, '+'));
+    } else {
+      throw UserError(fmt::format("'{}' is not a part of an adapter", item), "--lora",
+                      did_you_mean(key, {"r", "targets", "dropout", "dtype"},
+                                   "write r=16,targets=q_proj+v_proj,dropout=0.05,dtype=fp32"),
+                      Exit::usage);
+    }
+  }
+  static const std::vector<std::string> known{"q_proj",    "k_proj",  "v_proj",    "o_proj",
+                                              "gate_proj", "up_proj", "down_proj", "all-linear"};
+  for (const std::string& t : l.targets)
+    if (std::find(known.begin(), known.end(), t) == known.end())
+      throw UserError(fmt::format("'{}' is not a module that can have an adapter", t), "--lora targets",
+                      did_you_mean(t, known, fmt::format("known: {}", fmt::join(known, ", "))), Exit::usage);
+  if (l.rank < 1 || l.dropout < 0 || l.dropout >= 1)
+    throw UserError("an adapter needs a rank of at least 1 and a dropout below 1", "--lora",
+                    "for example r=16,dropout=0.05", Exit::usage);
+  return l;
+}
+
+void RunFlags::read_kept(TrainOptions& r) const {
+  if (r.attention != AttentionForm::eager && (!score_copies_.empty() || !dropout_mask_.empty()))
+    throw UserError("fused attention keeps no probabilities",
+                    score_copies_.empty() ? "--dropout-mask" : "--score-copies", "add --attention eager", Exit::usage);
+  r.score_copies = count_or(score_copies_, "--score-copies", 0);
+  if (r.score_copies > 8) throw UserError("more than 8 copies", "--score-copies", "ask for 0 to 8", Exit::usage);
+  r.dropout_mask = word(kMaskTypes, dropout_mask_, "--dropout-mask", DType::boolean);
+}
+
+Optimizer RunFlags::optimizer() const {
+  Optimizer o;
+  const OptimizerWord named = word(kOptimizers, optimizer_, "--optimizer", OptimizerWord{OptimizerKind::adamw});
+  o.kind = named.kind;
+  o.states = named.states;
+  o.paged = named.paged;
+  o.form = word(kForms, form_, "--optimizer-form", OptimizerForm::foreach);
+  if (!form_.empty() && o.states != StateStorage::as_parameter)
+    throw UserError("bitsandbytes' optimizers have one form", "--optimizer-form", "leave it out", Exit::usage);
+  o.momentum = momentum_.empty() ? 0 : number(momentum_, "--momentum");
+  o.weight_decay = weight_decay_.empty()
+                       ? (o.kind == OptimizerKind::adamw || o.kind == OptimizerKind::muon ? 0.01 : 0.0)
+                       : number(weight_decay_, "--weight-decay");
+  o.amsgrad = amsgrad_;
+  o.in_backward = in_backward_;
+  o.fp32_embeddings = fp32_embeddings_;
+  if (!offload_.empty() && offload_ != "optimizer")
+    throw UserError(fmt::format("'{}' can not be offloaded", offload_), "--offload", "known: optimizer", Exit::usage);
+  o.on_host = !offload_.empty();
+  return o;
+}
+
+void RunFlags::read(Job& job) const {
+  TrainOptions& r = job.run;
+  if (seq_.empty())
+    throw UserError("the sequence length is missing", "--seq", "give tokens per sequence: --seq 2048", Exit::usage);
+  r.seq = parse_count(seq_, "--seq");
+  r.micro_batch = count_or(micro_batch_, "--micro-batch", 1);
+  r.accumulate = count_or(accumulate_, "--accumulate", 1);
+  r.precision = word(kPrecisions, precision_, "--precision", Precision::bf16);
+  r.optimizer = optimizer();
+  r.ema = ema_;
+  r.attention = word(kAttentions, attention_, "--attention", AttentionForm::sdpa);
+  read_kept(r);
+  if (!lora_.empty()) r.lora = lora();
+  if (!clip_.empty()) r.clip = number(clip_, "--clip");
+  r.keeps_output = keeps_output_;
+  r.checkpoint = checkpoint(job.model);
+  assume(job);
+}
+
+void RunFlags::assume(Job& job) const {
+  if (micro_batch_.empty()) job.assumptions.push_back("micro-batch 1: --micro-batch");
+  if (precision_.empty())
+    job.assumptions.push_back("everything in bf16, 8 bytes a parameter with Adam; amp keeps 16: --precision");
+  if (optimizer_.empty() && form_.empty())
+    job.assumptions.push_back(
+        "AdamW in PyTorch's foreach form, one more copy of the parameters in the step; --optimizer-form fused makes "
+        "none");
+  if (job.run.optimizer.states == StateStorage::blockwise && !fp32_embeddings_)
+    job.assumptions.push_back(
+        "8-bit states for embeddings too; Hugging Face's Trainer keeps them in fp32: --fp32-embedding-states");
+}
+
+}  // namespace vramplan

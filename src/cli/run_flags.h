@@ -1,0 +1,27 @@
+// The flags that say how a model is trained.
+#pragma once
+#include "cli/command.h"
+#include "vramplan/estimate/job.h"
+
+namespace vramplan {
+
+class RunFlags {
+ public:
+  std::vector<Flag> flags();
+  /// Sets the job's run, and what was assumed about it. The model must be there. Throws UserError.
+  void read(Job& job) const;
+
+ private:
+  Optimizer optimizer() const;
+  Checkpointing checkpoint(const ModelConfig& model) const;
+  Lora lora() const;
+  void read_kept(TrainOptions& r) const;
+  void assume(Job& job) const;
+
+  std::string micro_batch_, seq_, accumulate_, precision_, optimizer_, form_, momentum_, weight_decay_, clip_,
+      attention_, score_copies_, dropout_mask_, checkpoint_, segments_, lora_, offload_;
+  bool reentrant_ = false, keeps_output_ = false, amsgrad_ = false, in_backward_ = false, fp32_embeddings_ = false,
+       ema_ = false;
+};
+
+}  // namespace vramplan

@@ -1,0 +1,17 @@
+// What a parameter is, by its name in the state dict.
+#pragma once
+#include <string_view>
+
+namespace vramplan {
+
+inline bool is_embedding(std::string_view name) {
+  return name.find("embed_tokens") != std::string_view::npos || name.find(".wte.") != std::string_view::npos ||
+         name.find(".wpe.") != std::string_view::npos;
+}
+
+/// A parameter of one of the repeated layers.
+inline bool in_layer(std::string_view name) {
+  return name.starts_with("model.layers.") || name.starts_with("transformer.h.");
+}
+
+}  // namespace vramplan

@@ -1,0 +1,12 @@
+// Clipping of gradients.
+#pragma once
+#include <vector>
+
+#include "model/weights.h"
+
+namespace vramplan {
+
+/// torch.nn.utils.clip_grad_norm_: one number a gradient, their stack, its norm; gradients are scaled in place.
+void clip_gradients(Tape& t, const std::vector<Parameter>& parameters, double largest);
+
+}  // namespace vramplan
