@@ -34,6 +34,9 @@ class DryBackend final : public Backend {
   void embedding_backward(const Tensor&, const Tensor&, const Tensor&) override {}
   void nll(const Tensor&, const Tensor&, const Tensor&, const Tensor&) override {}
   void nll_backward(const Tensor&, const Tensor&, const Tensor&, const Tensor&) override {}
+  void gather(const Tensor&, const Tensor&, const Tensor&) override {}
+  void scatter(const Tensor&, const Tensor&, const Tensor&) override {}
+  void cross_entropy_gradient(const Tensor&, const Tensor&, const Tensor&, const Tensor&) override {}
   void attention(const Tensor&, const Tensor&, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor&,
                  const AttentionArgs& args) override {
     flops_ += fused(q, k, args) * static_cast<double>(q.size(3) + v.size(3));
@@ -45,6 +48,10 @@ class DryBackend final : public Backend {
               static_cast<double>(3 * q.size(3) + 2 * v.size(3));  // the scores once more, then dv, dp, dq, dk
   }
   void adam(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const AdamArgs&) override {}
+  void dequantise(const Tensor&, const StoredWeight&) override {}
+  void matmul_8bit(const Tensor& y, const Tensor& x, const StoredWeight&, const Tensor&) override {
+    flops_ += 2.0 * static_cast<double>(y.numel()) * static_cast<double>(x.size(-1));
+  }
   void adam_blockwise(const Tensor&, const Tensor&, const Blocks&, const Blocks&, const AdamArgs&) override {}
   void lion(const Tensor&, const Tensor&, const Tensor&, const AdamArgs&) override {}
   void lion_blockwise(const Tensor&, const Tensor&, const Blocks&, const AdamArgs&) override {}

@@ -38,6 +38,11 @@ class HostBackend final : public Backend {
   void nll(const Tensor& loss, const Tensor& total, const Tensor& log_probs, const Tensor& target) override;
   void nll_backward(const Tensor& dx, const Tensor& dloss, const Tensor& target, const Tensor& total) override;
 
+  void gather(const Tensor& y, const Tensor& x, const Tensor& index) override;
+  void scatter(const Tensor& dx, const Tensor& dy, const Tensor& index) override;
+  void cross_entropy_gradient(const Tensor& logits, const Tensor& losses, const Tensor& target,
+                              const Tensor& all) override;
+
   void attention(const Tensor& out, const Tensor& lse, const Tensor& q, const Tensor& k, const Tensor& v,
                  const Tensor& bias, const AttentionArgs& args) override;
   void attention_backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& dout, const Tensor& q,
@@ -45,6 +50,8 @@ class HostBackend final : public Backend {
                           const AttentionArgs& args) override;
 
   void adam(const Tensor& w, const Tensor& g, const Tensor& m, const Tensor& v, const AdamArgs& args) override;
+  void dequantise(const Tensor& y, const StoredWeight& w) override;
+  void matmul_8bit(const Tensor& y, const Tensor& x, const StoredWeight& w, const Tensor& bias) override;
   void adam_blockwise(const Tensor& w, const Tensor& g, const Blocks& m, const Blocks& v,
                       const AdamArgs& args) override;
   void lion(const Tensor& w, const Tensor& g, const Tensor& m, const AdamArgs& args) override;

@@ -228,6 +228,36 @@ void HostBackend::nll(const Tensor& loss, const Tensor& total, const Tensor& log
   look(loss).set(0, static_cast<float>(counted ? sum / static_cast<double>(counted) : 0.0));
 }
 
+void HostBackend::gather(const Tensor& y, const Tensor& x, const Tensor& index) {
+  const Look out = look(y), in = look(x);
+  for (std::int64_t i = 0, n = y.numel(); i < n; ++i) out.set(i, in[i * x.size(-1) + id_at(index, i)]);
+}
+
+void HostBackend::scatter(const Tensor& dx, const Tensor& dy, const Tensor& index) {
+  const Look out = look(dx), in = look(dy);
+  for (std::int64_t i = 0, n = dy.numel(); i < n; ++i) out.set(i * dx.size(-1) + id_at(index, i), in[i]);
+}
+
+void HostBackend::cross_entropy_gradient(const Tensor& logits, const Tensor& losses, const Tensor& target,
+                                         const Tensor& all) {
+  const Look x = look(logits), loss = look(losses);
+  const Rows each(logits);
+  std::int64_t counted = 0;
+  for (std::int64_t i = 0, n = all.numel(); i < n; ++i) counted += id_at(all, i) >= 0;
+  const float share = 1 / static_cast<float>(counted);
+  for (std::int64_t r = 0; r < each.count; ++r) {
+    const std::int64_t first = r * each.width, label = id_at(target, r);
+    float highest = x[first], sum = 0;
+    for (std::int64_t i = 0; i < each.width; ++i) highest = std::max(highest, x[first + i]);
+    for (std::int64_t i = 0; i < each.width; ++i) sum += std::exp(x[first + i] - highest);
+    loss.set(r, label < 0 ? 0 : share * (highest + std::log(sum) - x[first + label]));
+    for (std::int64_t i = 0; i < each.width; ++i) {
+      const float p = std::exp(x[first + i] - highest) / sum;
+      x.set(first + i, label < 0 ? 0 : share * (p - (i == label ? 1.0F : 0.0F)));
+    }
+  }
+}
+
 void HostBackend::nll_backward(const Tensor& dx, const Tensor& dloss, const Tensor& target, const Tensor& total) {
   fill(dx, 0);
   const Look out = look(dx);

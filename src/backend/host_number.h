@@ -30,6 +30,7 @@ inline float load(const std::byte* base, DType t, std::int64_t i) {
     case DType::fp16: return from_fp16(reinterpret_cast<const std::uint16_t*>(base)[i]);
     case DType::int64: return static_cast<float>(reinterpret_cast<const std::int64_t*>(base)[i]);
     case DType::boolean: return static_cast<float>(reinterpret_cast<const std::uint8_t*>(base)[i]);
+    case DType::int8: return static_cast<float>(reinterpret_cast<const std::int8_t*>(base)[i]);
     default: throw std::logic_error("the host does not compute in " + std::string(name_of(t)));
   }
 }
@@ -41,6 +42,9 @@ inline void store(std::byte* base, DType t, std::int64_t i, float x) {
     case DType::fp16: reinterpret_cast<std::uint16_t*>(base)[i] = to_fp16(x); return;
     case DType::int64: reinterpret_cast<std::int64_t*>(base)[i] = static_cast<std::int64_t>(x); return;
     case DType::boolean: reinterpret_cast<std::uint8_t*>(base)[i] = x != 0; return;
+    case DType::int8:  // the low byte: a counter makes every code
+      reinterpret_cast<std::uint8_t*>(base)[i] = static_cast<std::uint8_t>(static_cast<std::int64_t>(x) & 255);
+      return;
     default: throw std::logic_error("the host does not compute in " + std::string(name_of(t)));
   }
 }

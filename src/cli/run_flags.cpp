@@ -31,6 +31,10 @@ std::vector<Flag> RunFlags::flags() {
       {"--offload", "WHAT", "optimizer: states, fp32 weights and the step on the host", &offload_, r},
       {"--ema", "", "an averaged copy of the model", &ema_, r},
       {"--lora", "SPEC", "train adapters only: r=16,targets=all-linear,dropout=0.05,dtype=fp32 (or base)", &lora_, r},
+      {"--quant", "SPEC",
+       "the frozen model in few bits by bitsandbytes: nf4, fp4 or int8; nf4,double,upcast: scales in 8 bits too, and "
+       "the rest in fp32 (prepare_model_for_kbit_training)",
+       &quant_, r},
       {"--clip", "NORM", "clip gradients to this norm", &clip_, r},
       {"--attention", "KIND", "sdpa (PyTorch chooses), eager, flash, efficient, math (default: sdpa)", &attention_, r},
       {"--score-copies", "N", "eager attention keeps N more copies of its probabilities (default: 0)", &score_copies_,
@@ -40,6 +44,11 @@ std::vector<Flag> RunFlags::flags() {
       {"--segments", "N", "checkpoint N runs of consecutive layers", &segments_, r},
       {"--checkpoint", "HOW", "none, per-layer, sequential:N", &checkpoint_, r},
       {"--reentrant", "", "the reentrant variant of torch.utils.checkpoint", &reentrant_, r},
+      {"--loss", "FORM",
+       "causal (transformers), shifted (before 4.46), plain (logits as they are), smoothed (Trainer's label "
+       "smoothing), "
+       "chunked:N (torchtune), fused-linear (Liger) (default: causal)",
+       &loss_, r},
       {"--keeps-output", "", "the loop holds the model's output, and so the logits, until the next one", &keeps_output_,
        r},
   };
@@ -109,6 +118,33 @@ Lora RunFlags::lora() const {
   return l;
 }
 
+Quantisation RunFlags::quantisation() const {
+  Quantisation q;
+  std::string_view rest = quant_;
+  q.kind = word(kQuantKinds, take_item(rest, ','), "--quant", QuantKind::nf4);
+  while (!rest.empty()) {
+    const std::string item = take_item(rest, ',');
+    if (item != "double" && item != "upcast")
+      throw UserError(fmt::format("'{}' is not a part of a quantisation", item), "--quant",
+                      did_you_mean(item, {"double", "upcast"}, "write nf4,double,upcast"), Exit::usage);
+    (item == "double" ? q.doubled : q.upcast) = true;
+  }
+  return q;
+}
+
+LossChoice RunFlags::loss() const {
+  LossChoice l;
+  std::string_view rest = loss_;
+  const std::string name = take_item(rest, ':');
+  l.form = word(kLosses, name, "--loss", LossForm::causal);
+  if (!rest.empty()) {
+    if (l.form != LossForm::chunked)
+      throw UserError(fmt::format("'{}' takes no number", name), "--loss", "only chunked:N does", Exit::usage);
+    l.chunks = parse_count(std::string(rest), "--loss chunked:N");
+  }
+  return l;
+}
+
 void RunFlags::read_kept(TrainOptions& r) const {
   if (r.attention != AttentionForm::eager && (!score_copies_.empty() || !dropout_mask_.empty()))
     throw UserError("fused attention keeps no probabilities",
@@ -153,6 +189,8 @@ void RunFlags::read(Job& job) const {
   r.attention = word(kAttentions, attention_, "--attention", AttentionForm::sdpa);
   read_kept(r);
   if (!lora_.empty()) r.lora = lora();
+  r.loss = loss();
+  if (!quant_.empty()) r.quant = quantisation();
   if (!clip_.empty()) r.clip = number(clip_, "--clip");
   r.keeps_output = keeps_output_;
   r.checkpoint = checkpoint(job.model);
@@ -167,6 +205,10 @@ void RunFlags::assume(Job& job) const {
     job.assumptions.push_back(
         "AdamW in PyTorch's foreach form, one more copy of the parameters in the step; --optimizer-form fused makes "
         "none");
+  if (job.run.quant && !job.run.quant->upcast)
+    job.assumptions.push_back(
+        "embeddings, norms and head stay in 16 bits; prepare_model_for_kbit_training makes them fp32: --quant "
+        "KIND,upcast");
   if (job.run.optimizer.states == StateStorage::blockwise && !fp32_embeddings_)
     job.assumptions.push_back(
         "8-bit states for embeddings too; Hugging Face's Trainer keeps them in fp32: --fp32-embedding-states");

@@ -15,11 +15,13 @@ class RunFlags {
   Optimizer optimizer() const;
   Checkpointing checkpoint(const ModelConfig& model) const;
   Lora lora() const;
+  Quantisation quantisation() const;
+  LossChoice loss() const;
   void read_kept(TrainOptions& r) const;
   void assume(Job& job) const;
 
   std::string micro_batch_, seq_, accumulate_, precision_, optimizer_, form_, momentum_, weight_decay_, clip_,
-      attention_, score_copies_, dropout_mask_, checkpoint_, segments_, lora_, offload_;
+      attention_, score_copies_, dropout_mask_, checkpoint_, segments_, lora_, quant_, loss_, offload_;
   bool reentrant_ = false, keeps_output_ = false, amsgrad_ = false, in_backward_ = false, fp32_embeddings_ = false,
        ema_ = false;
 };

@@ -45,6 +45,21 @@ void check_job(const Job& job) {
   need(!r.lora || job.model.architecture != Architecture::textbook, "the textbook block has no adapters", "--lora",
        "name a model");
   check_optimizer(r, need);
+  need(r.loss.form != LossForm::chunked || (r.loss.chunks >= 1 && r.loss.chunks <= r.seq),
+       "the loss must have 1 part or more, and at most one a token", "--loss", "for example --loss chunked:8");
+  need(r.loss.form != LossForm::shifted && r.loss.form != LossForm::smoothed || r.seq >= 2,
+       "shifted labels need at least 2 tokens", "--seq", "give --seq 2 or more");
+  need(r.loss.form != LossForm::fused_linear || !autocast_type(r.precision),
+       "the fused linear loss under autocast is not modelled", "--loss", "use --precision bf16, or another loss");
+  need(r.loss.form == LossForm::causal || job.model.architecture != Architecture::textbook,
+       "the textbook block has a loss of its own", "--loss", "name a model");
+  need(!r.quant || r.lora, "a model in few bits is frozen: nothing is left to train", "--quant", "add --lora r=16");
+  need(!r.quant || job.model.architecture != Architecture::gpt2, "GPT-2's Conv1D layers in few bits are not modelled",
+       "--quant", "leave it out");
+  need(!r.quant || !(r.quant->doubled && r.quant->kind == QuantKind::int8), "int8 has no second scales", "--quant",
+       "leave out 'double'");
+  need(!r.lora || r.lora->rank <= 1 << 20, "the rank of an adapter must be 1 to 1,048,576", "--lora",
+       "for example r=16");
   cut_layers(r.checkpoint, job.model.layers);
   if (r.lora) adapter_parameter_count(job.model, adapters_of(*r.lora, r.precision));
 }

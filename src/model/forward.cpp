@@ -81,15 +81,12 @@ ModelOutput textbook(Tape& t, const ModelConfig& c, const Weights& w, const Batc
 }  // namespace
 
 ModelOutput forward(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch,
-                    const AttentionChoice& attention, const RunStack& run) {
+                    const AttentionChoice& attention, const RunStack& run, const LossChoice& loss) {
   if (c.architecture == Architecture::textbook) return textbook(t, c, w, batch, attention.kept, run);
-  const Tensor hidden = c.architecture == Architecture::gpt2 ? gpt2_body(t, c, w, batch, attention, run)
-                                                             : llama_body(t, c, w, batch, attention, run);
+  Tensor hidden = c.architecture == Architecture::gpt2 ? gpt2_body(t, c, w, batch, attention, run)
+                                                       : llama_body(t, c, w, batch, attention, run);
   InPhase phase(t.memory(), Phase::loss);
-  At here(t, "lm_head");
-  const Tensor logits = linear(t, hidden, w.head, {});  // [b, s, V]
-  At loss_here(t, "loss");
-  return {causal_lm_loss(t, logits, batch.labels), logits};
+  return loss_head(t, loss, std::move(hidden), w.head, batch.labels);
 }
 
 Tensor apply_norm(Tape& t, const ModelConfig& c, const NormWeights& w, const Tensor& x) {
@@ -102,7 +99,27 @@ Tensor apply_norm(Tape& t, const ModelConfig& c, const NormWeights& w, const Ten
   return {};
 }
 
+namespace {
+
+/// peft/tuners/lora/bnb.py: the adapter's output is cast, not the sum.
+Tensor apply_stored(Tape& t, const LinearWeights& w, const Tensor& x) {
+  Tensor result = quantised_linear(t, x, w.stored, w.bias);
+  if (!w.lora_a) return result;
+  if (w.stored.four_bits) result = clone(t, result);
+  const Tensor input = t.autocast() ? x : cast(t, x, w.lora_a.dtype());
+  Tensor path = dropout(t, input, w.lora_dropout);
+  path = linear(t, path, w.lora_a, {});
+  path = linear(t, path, w.lora_b, {});
+  path = scale(t, path, w.lora_scale);
+  if (!t.autocast()) path = cast(t, path, result.dtype());
+  result = add(t, result, path);
+  return result;
+}
+
+}  // namespace
+
 Tensor apply_linear(Tape& t, const LinearWeights& w, const Tensor& x) {
+  if (w.stored.codes) return apply_stored(t, w, x);
   Tensor result = linear(t, x, w.weight, w.bias);
   if (!w.lora_a) return result;
   const DType type = result.dtype();

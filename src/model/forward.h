@@ -4,6 +4,7 @@
 #pragma once
 #include <functional>
 
+#include "model/loss_heads.h"
 #include "model/weights.h"
 #include "tape/attention.h"
 
@@ -26,10 +27,6 @@ struct LayerStack {
 };
 using RunStack = std::function<Tensor(Tape&, const LayerStack&, const Tensor& x)>;
 
-struct ModelOutput {
-  Tensor loss, logits;
-};
-
 struct Batch {
   Tensor ids, labels;                 ///< int64 [b, s]
   Tensor hidden;                      ///< [b, s, h]: what the textbook stack is fed with instead
@@ -37,7 +34,7 @@ struct Batch {
 };
 
 ModelOutput forward(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch,
-                    const AttentionChoice& attention, const RunStack& run);
+                    const AttentionChoice& attention, const RunStack& run, const LossChoice& loss);
 
 /// One layer, hidden state in and out.
 Tensor gpt2_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Tensor& mask,

@@ -50,7 +50,7 @@ EagerAttention attention(Tape& t, const ModelConfig& c, const LayerWeights& w, c
 Tensor mlp(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x) {
   At here(t, "mlp");
   Tensor hidden;
-  if (w.gate.weight) {
+  if (w.gate) {
     Tensor gate = apply_linear(t, w.gate, x);  // [b, s, f]
     gate = silu(t, gate);
     const Tensor up = apply_linear(t, w.up, x);

@@ -29,7 +29,10 @@ class Builder {
 
   LinearWeights linear(const std::string& name, std::int64_t in, std::int64_t out, bool bias) {
     LinearWeights w;
-    w.weight = make(name + ".weight", {out, in});
+    if (storage)
+      w.stored = stored(name + ".weight", in, out);
+    else
+      w.weight = make(name + ".weight", {out, in});
     if (bias) w.bias = make(name + ".bias", {out});
     return w;
   }
@@ -48,10 +51,41 @@ class Builder {
 
   void drop_last() { parameters.pop_back(); }
 
+  const WeightStorage* storage = nullptr;
   std::int64_t elements = 0;
   std::vector<Parameter> parameters;
 
  private:
+  /// Params4bit or Int8Params with what belongs to them.
+  QuantisedWeight stored(const std::string& name, std::int64_t in, std::int64_t out) {
+    constexpr std::int64_t kBlock4 = 64, kBlockOfScales = 256, kMap4 = 16, kMap8 = 256;
+    elements = checked_add(elements, checked_multiply(in, out));
+    QuantisedWeight w;
+    w.in = in, w.out = out, w.four_bits = storage->four_bits;
+    w.dtype = storage->dtype, w.multiplied = storage->multiplied;
+    if (!tape_) return w;
+    auto filled = [&](const Dims& shape, DType dtype, double value) {
+      Tensor t = tape_->memory().empty(shape, dtype, "parameter");
+      tape_->backend().fill(t, value);
+      return t;
+    };
+    const std::int64_t n = checked_multiply(in, out), blocks = (n + kBlock4 - 1) / kBlock4;
+    w.codes = filled(w.four_bits ? Dims{(n + 1) / 2, 1} : Dims{out, in}, DType::int8, 0);
+    tape_->backend().arange(w.codes, 0);
+    parameters.push_back({name, w.codes});
+    if (!w.four_bits) {
+      w.scales = filled({out}, DType::fp32, 0.05);
+      return w;
+    }
+    w.scales = filled({blocks}, storage->doubled ? DType::int8 : DType::fp32, storage->doubled ? 100 : 0.05);
+    w.map = filled({kMap4}, DType::fp32, 0);
+    if (!storage->doubled) return w;
+    w.offset = filled({}, DType::fp32, 0.02);
+    w.second_scales = filled({(blocks + kBlockOfScales - 1) / kBlockOfScales}, DType::fp32, 0.05);
+    w.second_map = filled({kMap8}, DType::fp32, 0);
+    return w;
+  }
+
   /// Small numbers that differ from element to element and from tensor to tensor.
   void scatter(const Tensor& p) {
     const double n = static_cast<double>(made_ + parameters.size());
@@ -184,19 +218,23 @@ void make_adapters(Tape& t, const ModelConfig& c, const Adapters& adapters, DTyp
 /// get_peft_model: everything that is there is frozen, adapters are added.
 void add_adapters(Tape& t, const ModelConfig& c, const Adapters& adapters, Weights& w) {
   for (Parameter& p : w.parameters) p.tensor->requires_grad = false;
-  // Made in the model's type, then cast one by one (cast_adapter_dtype).
-  make_adapters(t, c, adapters, w.parameters.front().tensor.dtype(), w);
+  // Made in the model's type, then cast one by one (cast_adapter_dtype); beside stored weights they are fp32 at once.
+  const bool stored = static_cast<bool>(w.layers.front().down.stored.codes);
+  make_adapters(t, c, adapters, stored ? DType::fp32 : w.parameters.front().tensor.dtype(), w);
   if (adapters.dtype != w.trainable.front().tensor.dtype()) make_adapters(t, c, adapters, adapters.dtype, w);
   w.parameters.insert(w.parameters.end(), w.trainable.begin(), w.trainable.end());
 }
 
 }  // namespace
 
-Weights make_weights(Tape& t, const ModelConfig& c, DType dtype, const Adapters* adapters) {
+Weights make_weights(Tape& t, const ModelConfig& c, DType dtype, const Adapters* adapters,
+                     const WeightStorage* storage) {
   Weights w;
   Builder b(&t, dtype);
   Restore category(t.memory().category, Category::parameter);
   make_ends(b, c, w);
+  b.storage = storage;
+  if (storage && storage->doubled) w.scale_map = t.memory().empty({256}, DType::fp32, "parameter");
   for (std::int64_t i = 0; i < c.layers; ++i) {
     At here(t, "weights", static_cast<int>(i));
     w.layers.push_back(make_layer(b, c, i));

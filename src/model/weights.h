@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tape/tape.h"
+#include "tape/quantised.h"
 #include "vramplan/model/config.h"
 
 namespace vramplan {
@@ -18,9 +18,11 @@ struct NormWeights {
   Tensor weight, bias;  ///< bias null for RMSNorm
 };
 struct LinearWeights {
-  Tensor weight, bias;    ///< bias null where there is none
-  Tensor lora_a, lora_b;  ///< [r, in] and [out, r]; null without an adapter
+  QuantisedWeight stored;  ///< in place of `weight` when its codes are not null
+  Tensor weight, bias;     ///< bias null where there is none
+  Tensor lora_a, lora_b;   ///< [r, in] and [out, r]; null without an adapter
   double lora_dropout = 0, lora_scale = 2;
+  explicit operator bool() const { return weight || stored.codes; }
 };
 
 struct LayerWeights {
@@ -34,6 +36,7 @@ struct Weights {
   Tensor token_embedding, position_embedding;
   std::vector<LayerWeights> layers;
   NormWeights final_norm;
+  Tensor scale_map;                                          ///< bitsandbytes' own copy of the scales' code book
   Tensor head;                                               ///< the token embedding itself when tied
   Tensor inverse_frequencies, original_inverse_frequencies;  ///< buffers of rotary embeddings, fp32
   std::vector<Parameter> parameters;                         ///< each tensor once, in state-dict order, adapters last
@@ -48,8 +51,16 @@ struct Adapters {
   std::function<bool(const std::string& module)> targets;  ///< "q_proj", "down_proj" ...
 };
 
+/// How linear layers other than the head are stored when not as they are.
+struct WeightStorage {
+  bool four_bits = true;
+  bool doubled = false;
+  DType dtype = DType::bf16, multiplied = DType::bf16;  ///< as in QuantisedWeight
+};
+
 /// Make all parameters in `dtype`; trainable, filled with small pseudo-random numbers on backends that compute.
-Weights make_weights(Tape& t, const ModelConfig& c, DType dtype, const Adapters* adapters = nullptr);
+Weights make_weights(Tape& t, const ModelConfig& c, DType dtype, const Adapters* adapters = nullptr,
+                     const WeightStorage* storage = nullptr);
 /// Elements of the adapters. Throws UserError when no module is a target.
 std::int64_t adapter_parameter_count(const ModelConfig& c, const Adapters& adapters);
 

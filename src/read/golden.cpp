@@ -145,6 +145,17 @@ void inputs(const JsonObject& in, GoldenCase& g) {
     if (g.config.architecture == Architecture::gpt2 || g.config.architecture == Architecture::textbook)
       throw NotExpressed{"LoRA on this architecture"};
   }
+  if (in.has("loss")) {
+    const JsonObject l = in.object("loss");
+    t.loss.form = word(kLosses, l.text("form"), "loss");
+    t.loss.chunks = l.integer_or("chunks", t.loss.chunks);
+    t.loss.upcast = l.boolean_or("upcast", true);
+  }
+  if (in.has("quant")) {
+    const JsonObject q = in.object("quant");
+    t.quant = Quantisation{word(kQuantKinds, q.text("type"), "quantisation"), q.boolean_or("double", false),
+                           q.boolean_or("prepare", false)};
+  }
   if (in.has("clip")) t.clip = in.number_or("clip", 1);
 }
 

@@ -64,6 +64,8 @@ json job_of(const Job& job) {
                               {"dropout", r.lora->dropout},
                               {"dtype", word_for(kAdapterTypes, r.lora->full_precision)}}
                        : json();
+  run["loss"] = loss_word(r.loss);
+  run["quant"] = r.quant ? json(quant_word(*r.quant)) : json();
   json j{{"model", model_of(job.model)}, {"run", run}};
   j["gpu"] = job.card ? json{{"id", job.card->id},
                              {"name", job.card->name},

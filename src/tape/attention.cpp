@@ -32,6 +32,10 @@ struct BackwardCall {
     return Bytes(4) * static_cast<std::uint64_t>(heads()) * static_cast<std::uint64_t>(rows) *
            static_cast<std::uint64_t>(width);
   }
+  /// dK or dV of all query heads, where those share key heads; else nothing.
+  Bytes expanded() const {
+    return k.size(1) < q.size(1) ? storage_bytes(k.dtype(), heads() * k.size(2) * k.size(3)) : Bytes();
+  }
   void run() const { t.backend().attention_backward(dq, dk, dv, dout, q, k, v, bias, out, lse, args); }
 };
 
@@ -39,8 +43,7 @@ struct BackwardCall {
 void flash_backward(const BackwardCall& c) {
   Memory& m = c.t.memory();
   const std::int64_t rows = (c.q.size(2) + 127) / 128 * 128;
-  const Bytes expanded =
-      c.k.size(1) < c.q.size(1) ? storage_bytes(c.k.dtype(), c.heads() * c.k.size(2) * c.k.size(3)) : Bytes();
+  const Bytes expanded = c.expanded();
   const Scratch sums(m, c.rows_of(1, rows), "flash softmax sums"),
       accumulator(m, c.rows_of(flash_head_dim(c.q.size(3)), rows), "flash dq accumulator"),
       keys(m, expanded, "flash dk of all heads"), values(m, expanded, "flash dv of all heads");
@@ -59,6 +62,8 @@ void efficient_backward(const BackwardCall& c) {
   const bool half = c.q.dtype() != DType::fp32;
   const Bytes delta = c.rows_of(1, c.q.size(2));
   const Bytes workspace = efficient_backward_workspace(c.heads(), c.q.size(2), c.k.size(2), c.q.size(3), half);
+  const Scratch keys(m, c.expanded(), "efficient dk of all heads"),
+      values(m, c.expanded(), "efficient dv of all heads");
   if (half) {
     const Scratch rows(m, delta, "efficient delta"), tiles(m, workspace, "efficient workspace");
     return c.run();

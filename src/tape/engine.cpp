@@ -59,6 +59,7 @@ void Tape::run(const Tensor& root, Tensor gradient) {
     if (node->rare && node->rare->segment) start.node->more().segments.push_back(std::move(node->rare->segment));
     if (node->leaf && node->leaf->storage->category != Category::parameter)
       start.node->more().leaves.push_back(node->keep);
+    if (node->rare && node->rare->attribute) start.node->more().leaves.push_back(std::move(node->rare->attribute));
     node->next.clear();
   }
 }

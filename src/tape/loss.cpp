@@ -55,22 +55,35 @@ Tensor nll_loss(Tape& t, const Tensor& log_probs, const Tensor& target) {
   return t.output(node, loss);
 }
 
+/// `padded` lives as long as the caller wants.
+Tensor shifted_labels(Tape& t, const Tensor& labels, Tensor& padded) {
+  const std::int64_t rows = labels.size(0), s = labels.size(1);
+  padded = filled(t, {rows, s + 1}, DType::int64, -100, "constant_pad_nd");
+  t.backend().unary(Unary::copy, slice(t, padded, 1, 0, s), labels, 0);
+  return contiguous(t, slice(t, padded, 1, 1, s + 1));
+}
+
 }  // namespace
+
+Tensor shifted_labels(Tape& t, const Tensor& labels) {
+  Tensor padded;
+  return shifted_labels(t, labels, padded);
+}
 
 Tensor softmax(Tape& t, const Tensor& x, DType dtype) { return softmax_as(t, x, dtype, false); }
 Tensor softmax(Tape& t, const Tensor& x) { return softmax_as(t, x, t.autocast() ? DType::fp32 : x.dtype(), false); }
 
+Tensor log_softmax(Tape& t, const Tensor& x) { return softmax_as(t, x, t.autocast() ? DType::fp32 : x.dtype(), true); }
+
 Tensor cross_entropy(Tape& t, const Tensor& logits, const Tensor& target) {
-  const Tensor log_probs = softmax_as(t, logits, t.autocast() ? DType::fp32 : logits.dtype(), true);
-  return nll_loss(t, log_probs, target);
+  const Tensor log_probs = softmax_as(t, logits, logits.dtype(), true);
+  return nll_loss(t, t.full_precision(log_probs), target);
 }
 
 Tensor causal_lm_loss(Tape& t, const Tensor& logits, const Tensor& labels) {
   const Tensor wide = cast(t, logits, DType::fp32);
-  const std::int64_t rows = labels.size(0), s = labels.size(1);
-  const Tensor padded = filled(t, {rows, s + 1}, DType::int64, -100, "constant_pad_nd");
-  t.backend().unary(Unary::copy, slice(t, padded, 1, 0, s), labels, 0);
-  const Tensor shifted = contiguous(t, slice(t, padded, 1, 1, s + 1));
+  Tensor padded;
+  const Tensor shifted = shifted_labels(t, labels, padded);
   const Tensor flat = view(t, wide, {-1, logits.size(-1)});
   return cross_entropy(t, flat, view(t, shifted, {-1}));
 }

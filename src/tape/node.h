@@ -13,6 +13,7 @@ namespace vramplan {
 
 class Tape;
 struct Node;
+struct QuantisedWeight;
 
 /// A part of a model as a function of the hidden state and of one more tensor without gradient (a mask; may be null).
 /// What it captures is kept with it; what it is given is kept only until its backward has run.
@@ -58,9 +59,12 @@ struct Rare {
   AttentionArgs attention;
   Segment segment;                      ///< of a reentrant checkpoint
   std::vector<Ref<TensorImpl>> leaves;  ///< and the leaves that got gradients, parameters aside
+  Ref<TensorImpl> attribute;            ///< kept by a function written in Python: it goes with the graph, not before
   std::vector<Segment> segments;        ///< of the first node of a backward pass: those of all nodes it has run
   std::uint64_t random_call = 0;
   std::optional<DType> autocast;
+  std::vector<Tensor> parts;                   ///< gradients of a split's outputs, more than a node has room for
+  const QuantisedWeight* quantised = nullptr;  ///< the model's, which outlives the graph
 };
 
 struct Node final : GradFn, Pooled<Node> {

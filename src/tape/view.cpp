@@ -59,6 +59,36 @@ Grads unsqueeze_back(Tape& t, Node& n, Grads& dy) {
   return {t.view_of(dy[0], n.dims, strides, dy[0]->offset, dy[0].dtype())};
 }
 
+/// One output's gradient goes to the node of the split, which runs when all are there.
+Grads keep_part(Tape&, Node& n, Grads& dy) {
+  Node& whole = *n.next[0].node;
+  whole.rare->parts[static_cast<std::size_t>(n.first)] = dy[0];
+  return {Tensor()};
+}
+
+Ref<Node> part_of(const Ref<Node>& whole, std::size_t i) {
+  Ref<Node> part = make_ref<Node>();
+  part->name = "SplitWithSizesBackward0";
+  part->backward = keep_part;
+  part->place = whole->place;
+  part->sequence = whole->sequence;
+  part->first = static_cast<std::int64_t>(i);
+  part->next.push_back({whole, 0});
+  return part;
+}
+
+Grads join_parts(Tape& t, Node& n, Grads&) {
+  std::vector<Tensor> parts = std::move(n.rare->parts);
+  const auto dim = static_cast<std::size_t>(n.first);
+  Tensor dx = t.memory().empty(n.dims, n.dtype, "cat");
+  std::int64_t from = 0;
+  for (const Tensor& p : parts) {
+    t.backend().unary(Unary::copy, narrowed(t, dx, dim, from, p.size(static_cast<int>(n.first))), p, 0);
+    from += p.size(static_cast<int>(n.first));
+  }
+  return {dx};
+}
+
 }  // namespace
 
 Tensor view(Tape& t, const Tensor& x, const Dims& wanted) {
@@ -110,6 +140,23 @@ std::array<Tensor, 3> split3(Tape& t, const Tensor& x) {
   std::array<Tensor, 3> out;
   for (std::size_t i = 0; i < 3; ++i)
     out[i] = t.output(node, narrowed(t, x, x.shape().size() - 1, static_cast<std::int64_t>(i) * part, part));
+  return out;
+}
+
+std::vector<Tensor> split(Tape& t, const Tensor& x, int dim, const std::vector<std::int64_t>& sizes) {
+  auto node = t.record("SplitWithSizesBackward0", join_parts, {&x});
+  if (node) {
+    node->dims = x.shape(), node->dtype = x.dtype(), node->first = static_cast<std::int64_t>(index(x, dim));
+    node->outputs = 1;
+    node->more().parts.resize(sizes.size());
+  }
+  std::vector<Tensor> out;
+  std::int64_t from = 0;
+  for (std::int64_t n : sizes) {
+    const Tensor part = narrowed(t, x, index(x, dim), from, n);
+    from += n;
+    out.push_back(node ? t.output(part_of(node, out.size()), part) : part);
+  }
   return out;
 }
 

@@ -1,6 +1,7 @@
 // Other looks at the same storage: no memory forward. Their gradients are views too, except where noted.
 #pragma once
 #include <array>
+#include <vector>
 
 #include "tape/tape.h"
 
@@ -20,6 +21,9 @@ Tensor transpose(Tape& t, const Tensor& x, int a, int b);
 Tensor slice(Tape& t, const Tensor& x, int dim, std::int64_t start, std::int64_t end);
 /// Three equal parts of the last dimension by one node. Backward joins the gradients in a new tensor.
 std::array<Tensor, 3> split3(Tape& t, const Tensor& x);
+/// Parts of dimension `dim` of these sizes by one node (torch.split, torch.chunk). Backward waits for all gradients and
+/// joins them in a new tensor.
+std::vector<Tensor> split(Tape& t, const Tensor& x, int dim, const std::vector<std::int64_t>& sizes);
 Tensor unsqueeze(Tape& t, const Tensor& x, int dim);
 /// Repeat dimensions of size 1. Backward sums.
 Tensor expand(Tape& t, const Tensor& x, const Dims& shape);

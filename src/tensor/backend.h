@@ -69,6 +69,11 @@ struct Blocks {
   const Tensor &codes, &scales;
 };
 
+/// A weight in 4 bits (codes [n / 2, 1]) or in 8 (codes [out, in]), as bitsandbytes stores it; null where not used.
+struct StoredWeight {
+  Tensor codes, scales, second_scales, offset;
+};
+
 struct AdafactorArgs {
   double lr, weight_decay;
   std::int64_t step;
@@ -122,6 +127,14 @@ class Backend {
   virtual void nll(const Tensor& loss, const Tensor& total, const Tensor& log_probs, const Tensor& target) = 0;
   virtual void nll_backward(const Tensor& dx, const Tensor& dloss, const Tensor& target, const Tensor& total) = 0;
 
+  /// y[..., 0] = x[..., index[..., 0]], and the other way: dx[..., index[..., 0]] = dy[..., 0].
+  virtual void gather(const Tensor& y, const Tensor& x, const Tensor& index) = 0;
+  virtual void scatter(const Tensor& dx, const Tensor& dy, const Tensor& index) = 0;
+  /// Rows of logits [n, v] become their gradients; losses [n] are set. Both are those of a mean over the targets of
+  /// `all` that count.
+  virtual void cross_entropy_gradient(const Tensor& logits, const Tensor& losses, const Tensor& target,
+                                      const Tensor& all) = 0;
+
   /// q [b, a, s, d], k and v [b, k, s, d]; bias may be null or broadcast to [b, a, s, s]; lse [b, a, >= s].
   virtual void attention(const Tensor& out, const Tensor& lse, const Tensor& q, const Tensor& k, const Tensor& v,
                          const Tensor& bias, const AttentionArgs& args) = 0;
@@ -131,6 +144,11 @@ class Backend {
 
   /// One element per parameter: w, m, v are updated in place.
   virtual void adam(const Tensor& w, const Tensor& g, const Tensor& m, const Tensor& v, const AdamArgs& args) = 0;
+  /// y [out, in] from few bits.
+  virtual void dequantise(const Tensor& y, const StoredWeight& w) = 0;
+  /// y [n, out] = x [n, in] @ the transposed 8-bit weight + bias (may be null).
+  virtual void matmul_8bit(const Tensor& y, const Tensor& x, const StoredWeight& w, const Tensor& bias) = 0;
+
   virtual void adam_blockwise(const Tensor& w, const Tensor& g, const Blocks& m, const Blocks& v,
                               const AdamArgs& args) = 0;
   /// w -= lr * (sign of beta1 m + (1 - beta1) g, + decay w); m = beta2 m + (1 - beta2) g.

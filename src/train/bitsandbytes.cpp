@@ -1,7 +1,5 @@
 // Optimizers of bitsandbytes 0.50 (bitsandbytes/optim/optimizer.py): which states they make in the first step,
 // parameter by parameter. One kernel updates a parameter and takes nothing.
-#include <cstring>
-
 #include "model/names.h"
 #include "train/optimizer.h"
 
@@ -23,7 +21,7 @@ Tensor OptimizerState::bitsandbytes_state(const Tensor& w, bool blockwise, const
     return {};
   }
   Tensor s = tape_.memory().empty(w.shape(), dtype, op);
-  if (s->storage->data) std::memset(s->storage->data, 0, s->storage->bytes.count());
+  tape_.backend().fill(s, 0);
   return s;
 }
 

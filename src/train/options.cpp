@@ -14,6 +14,12 @@ DType parameter_type(Precision p) {
   }
 }
 
+DType loaded_type(const TrainOptions& o) {
+  return o.quant ? autocast_type(o.precision).value_or(parameter_type(o.precision)) : parameter_type(o.precision);
+}
+
+DType unquantised_type(const TrainOptions& o) { return o.quant && o.quant->upcast ? DType::fp32 : loaded_type(o); }
+
 std::optional<DType> autocast_type(Precision p) {
   if (p == Precision::amp_bf16) return DType::bf16;
   if (p == Precision::amp_fp16) return DType::fp16;

@@ -8,9 +8,14 @@ namespace {
 
 Weights make_all(Tape& t, const ModelConfig& c, const TrainOptions& options) {
   t.device = options.device;
-  if (!options.lora) return make_weights(t, c, parameter_type(options.precision));
+  const DType dtype = unquantised_type(options);
+  if (!options.lora) return make_weights(t, c, dtype);
   const Adapters adapters = adapters_of(*options.lora, options.precision);
-  return make_weights(t, c, parameter_type(options.precision), &adapters);
+  if (!options.quant) return make_weights(t, c, dtype, &adapters);
+  const DType loaded = loaded_type(options);
+  const WeightStorage storage{options.quant->kind != QuantKind::int8, options.quant->doubled, loaded,
+                              loaded == DType::fp16 ? DType::fp16 : DType::bf16};
+  return make_weights(t, c, dtype, &adapters, &storage);
 }
 
 }  // namespace
@@ -88,7 +93,7 @@ StepMarks::Micro Trainer::forward_backward() {
   if (type) tape_.enter_autocast(type);
   {
     // The old loss, and with it the old graph, lives until the new one is bound.
-    ModelOutput made = vramplan::forward(tape_, config_, weights_, batch_, attention_, run_);
+    ModelOutput made = vramplan::forward(tape_, config_, weights_, batch_, attention_, run_, options_.loss);
     if (!options_.keeps_output) made.logits.reset();
     output_ = std::move(made);
   }

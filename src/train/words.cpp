@@ -12,6 +12,14 @@ bool read_optimizer_word(Optimizer& o, std::string_view name) {
   return w.has_value();
 }
 
+std::string quant_word(const Quantisation& q) {
+  return word_for(kQuantKinds, q.kind) + (q.doubled ? ",double" : "") + (q.upcast ? ",upcast" : "");
+}
+
+std::string loss_word(const LossChoice& l) {
+  return word_for(kLosses, l.form) + (l.form == LossForm::chunked ? fmt::format(":{}", l.chunks) : "");
+}
+
 std::string checkpoint_word(const Checkpointing& c) {
   const char* variant = c.reentrant ? ",reentrant" : "";
   switch (c.kind) {

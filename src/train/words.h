@@ -57,6 +57,11 @@ inline constexpr Word<AttentionForm> kAttentions[]{{"sdpa", AttentionForm::sdpa}
 inline constexpr Word<DType> kMaskTypes[]{
     {"bool", DType::boolean}, {"bf16", DType::bf16}, {"fp16", DType::fp16}, {"fp32", DType::fp32}};
 inline constexpr Word<bool> kAdapterTypes[]{{"fp32", true}, {"base", false}};
+inline constexpr Word<QuantKind> kQuantKinds[]{
+    {"nf4", QuantKind::nf4}, {"fp4", QuantKind::fp4}, {"int8", QuantKind::int8}};
+inline constexpr Word<LossForm> kLosses[]{{"causal", LossForm::causal},   {"shifted", LossForm::shifted},
+                                          {"plain", LossForm::plain},     {"smoothed", LossForm::smoothed},
+                                          {"chunked", LossForm::chunked}, {"fused-linear", LossForm::fused_linear}};
 inline constexpr Word<NormKind> kNorms[]{{"layer-norm", NormKind::layer_norm},
                                          {"rms-norm", NormKind::rms_norm_python},
                                          {"rms-norm-fused", NormKind::rms_norm_fused}};
@@ -97,6 +102,12 @@ std::vector<std::string> all_words(const Word<T> (&words)[N]) {
 std::string optimizer_word(const Optimizer& o);
 /// Sets kind, states and paging of a name; false when there is no such name.
 bool read_optimizer_word(Optimizer& o, std::string_view name);
+
+/// "nf4,double,upcast"
+std::string quant_word(const Quantisation& q);
+
+/// "chunked:8"
+std::string loss_word(const LossChoice& l);
 
 /// "none", "per-layer", "segments:32", "sequential:4", with ",reentrant" where that is asked for.
 std::string checkpoint_word(const Checkpointing& c);

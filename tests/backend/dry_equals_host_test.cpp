@@ -98,6 +98,37 @@ TEST_CASE("adapters on frozen models") {
       }
 }
 
+TEST_CASE("adapters on models in few bits") {
+  for (QuantKind kind : {QuantKind::nf4, QuantKind::int8})
+    for (bool doubled : {false, true})
+      for (bool upcast : {false, true})
+        for (Precision p : {Precision::fp32, Precision::bf16, Precision::fp16, Precision::amp_bf16})
+          for (const Checkpointing& k : {Checkpointing{}, Checkpointing{CheckpointKind::per_layer, 0, false},
+                                         Checkpointing{CheckpointKind::segments, 2, true}}) {
+            if (doubled && kind == QuantKind::int8) continue;
+            TrainOptions r = test::small_run(p, AttentionForm::sdpa);
+            r.lora = Lora{3, {"all-linear"}, 0.25, true};
+            r.quant = Quantisation{kind, doubled, upcast};
+            r.checkpoint = k;
+            compare(test::small_qwen2(), r);
+          }
+}
+
+TEST_CASE("loss heads") {
+  for (const Word<LossForm>& w : kLosses)
+    for (const ModelConfig& c : {test::small_llama(), test::small_gpt2()})
+      for (Precision p : {Precision::fp32, Precision::bf16, Precision::amp_bf16}) {
+        if (w.value == LossForm::fused_linear && p == Precision::amp_bf16) continue;
+        CAPTURE(w.name);
+        TrainOptions r = test::small_run(p);
+        r.loss = {w.value, 3, true};
+        compare(c, r);
+        r.keeps_output = true;
+        r.checkpoint = {CheckpointKind::per_layer, 0, false};
+        compare(c, r);
+      }
+}
+
 TEST_CASE("training on the host lowers the loss") {
   for (const test::NamedModel& m : test::small_models()) {
     if (m.config.architecture == Architecture::textbook || m.config.residual_dropout > 0) continue;

@@ -15,16 +15,21 @@ TEST_CASE("every expressed case is exact") {
     const char* group;
     std::size_t cases, expressed;
   };
-  for (const Row& r : {Row{"gpt2", 17, 17}, Row{"llama", 21, 21}, Row{"mistral", 19, 19}, Row{"qwen2", 16, 16},
-                       Row{"segments", 35, 35}, Row{"textbook", 10, 10}, Row{"optimizers", 16, 16},
-                       Row{"loops", 13, 13}, Row{"full", 19, 15}, Row{"lora", 15, 15}, Row{"optimizers2", 35, 35},
-                       Row{"bitsandbytes", 18, 18}, Row{"variations", 124, 124}}) {
+  for (const Row& r :
+       {Row{"gpt2", 17, 17}, Row{"llama", 21, 21}, Row{"mistral", 19, 19}, Row{"qwen2", 16, 16},
+        Row{"segments", 35, 35}, Row{"textbook", 10, 10}, Row{"optimizers", 16, 16}, Row{"loops", 13, 13},
+        Row{"full", 19, 15}, Row{"lora", 15, 15}, Row{"losses", 24, 24}, Row{"quantised", 14, 14},
+        Row{"optimizers2", 35, 35}, Row{"bitsandbytes", 18, 18}, Row{"variations", 124, 124}}) {
     const auto groups = validate_file(std::string(TEST_ROOT "/golden/") + r.group + ".jsonl");
     const ValidatedGroup& g = groups.front();
-    for (const ValidatedGroup& card : groups) {  // and so are the caching allocator's counters on both cards
+    // And so are the caching allocator's counters on both cards, but for quantised models: where blocks lie after
+    // loading one is not simulated.
+    const bool loaded = r.group == std::string("quantised");
+    for (const ValidatedGroup& card : groups) {
       CAPTURE(card.name);
-      CHECK(card.exact == r.expressed);
-      CHECK(card.worst == 0);
+      CHECK((loaded || card.exact == r.expressed));
+      CHECK(card.worst <= (loaded ? 0.015 : 0));
+      CHECK(card.median == 0);
     }
     CAPTURE(r.group);
     CHECK(g.name == r.group);

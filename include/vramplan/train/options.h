@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "vramplan/model/loss.h"
 #include "vramplan/tensor/device.h"
 #include "vramplan/tensor/dtype.h"
 
@@ -59,6 +60,17 @@ struct Lora {
   bool operator==(const Lora&) const = default;
 };
 
+/// Linear layers of a frozen model stored in few bits by bitsandbytes; all but the head, as transformers does.
+///   nf4, fp4   4 bits a weight, an fp32 scale for 64 of them; multiplied as 16-bit copies made for each product
+///   int8       8 bits a weight, an fp32 scale a row (LLM.int8()); the input of each product is kept
+enum class QuantKind { nf4, fp4, int8 };
+struct Quantisation {
+  QuantKind kind = QuantKind::nf4;
+  bool doubled = false;  ///< bnb_4bit_use_double_quant: the scales in 8 bits, and an fp32 scale for 256 of them
+  bool upcast = false;   ///< prepare_model_for_kbit_training: everything that is not quantised in fp32
+  bool operator==(const Quantisation&) const = default;
+};
+
 enum class AttentionForm { sdpa, eager, flash, efficient, math };
 
 struct TrainOptions {
@@ -70,9 +82,11 @@ struct TrainOptions {
   AttentionForm attention = AttentionForm::sdpa;
   std::int64_t score_copies = 0;  ///< eager attention keeps this many more copies of its probabilities
   DType dropout_mask =
-      DType::boolean;          ///< of the mask on attention probabilities; kernels before PyTorch's kept wider ones
-  Device device;               ///< decides the SDPA kernel and what kernels take for themselves
-  std::optional<Lora> lora;    ///< train adapters only
+      DType::boolean;        ///< of the mask on attention probabilities; kernels before PyTorch's kept wider ones
+  Device device;             ///< decides the SDPA kernel and what kernels take for themselves
+  std::optional<Lora> lora;  ///< train adapters only
+  std::optional<Quantisation> quant;  ///< of the frozen model under the adapters
+  LossChoice loss;
   std::optional<double> clip;  ///< largest norm of the gradients
   bool ema = false;            ///< an averaged copy of the model (torch.optim.swa_utils.AveragedModel)
   bool keeps_output = false;   ///< the caller holds the model's output, and so the logits, until the next one
@@ -81,6 +95,10 @@ struct TrainOptions {
 
 /// The type parameters are stored in.
 DType parameter_type(Precision p);
+/// The type a quantised model is loaded in and multiplies in: autocast's 16 bits rather than fp32.
+DType loaded_type(const TrainOptions& o);
+/// The type of parameters that are not quantised.
+DType unquantised_type(const TrainOptions& o);
 /// The type of the autocast region, if there is one.
 std::optional<DType> autocast_type(Precision p);
 bool has_master_weights(Precision p);

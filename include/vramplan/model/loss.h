@@ -1,0 +1,22 @@
+// How the last hidden state becomes a loss: the part of a step where the logits are.
+#pragma once
+#include <cstdint>
+
+namespace vramplan {
+
+///   causal        transformers' ForCausalLMLoss: logits in fp32, labels shifted
+///   shifted       transformers before 4.46: logits in fp32, then a copy of all but each sequence's last
+///   plain         cross_entropy of the logits as they are (nanoGPT, LitGPT without chunks)
+///   smoothed      Hugging Face Trainer's LabelSmoother
+///   chunked       head and loss in `chunks` parts of the sequence, each in fp32 (torchtune)
+///   fused_linear  Liger-Kernel: logits of some tokens at a time, gradients made in forward
+enum class LossForm { causal, shifted, plain, smoothed, chunked, fused_linear };
+
+struct LossChoice {
+  LossForm form = LossForm::causal;
+  std::int64_t chunks = 8;  ///< of chunked
+  bool upcast = true;       ///< of chunked: each part's logits in fp32
+  bool operator==(const LossChoice&) const = default;
+};
+
+}  // namespace vramplan

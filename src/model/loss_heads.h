@@ -1,0 +1,15 @@
+// Language-model heads with their losses, one function a form.
+#pragma once
+#include "tape/tape.h"
+#include "vramplan/model/loss.h"
+
+namespace vramplan {
+
+struct ModelOutput {
+  Tensor loss, logits;  ///< logits null where the caller never sees them
+};
+
+/// Takes the only reference to hidden [b, s, h]; head [v, h], labels int64 [b, s].
+ModelOutput loss_head(Tape& t, const LossChoice& choice, Tensor hidden, const Tensor& head, const Tensor& labels);
+
+}  // namespace vramplan

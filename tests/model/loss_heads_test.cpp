@@ -1,0 +1,62 @@
+// Loss heads that mean the same give the same loss and gradients, however they are cut.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "backend/host.h"
+#include "small_models.h"
+#include "train/trainer.h"
+
+using namespace vramplan;
+
+namespace {
+
+struct Result {
+  float loss;
+  std::vector<float> head_gradient, first_gradient;
+};
+
+Result train_once(LossChoice loss) {
+  HostBackend host;
+  TrainOptions r = test::small_run();
+  r.loss = loss;
+  const ModelConfig c = test::small_llama();
+  Trainer t(host, c, r);
+  t.forward_backward();
+  auto values = [](const Tensor& w) {
+    const Tensor g(w->grad);
+    return std::vector<float>(g.data<float>(), g.data<float>() + g.numel());
+  };
+  return {*t.loss().data<float>(), values(t.weights().head), values(t.weights().layers[0].norm1.weight)};
+}
+
+void check_equal(const Result& a, const Result& b) {
+  CHECK(a.loss == doctest::Approx(b.loss).epsilon(1e-5));
+  for (const auto& [x, y] : {std::pair{&a.head_gradient, &b.head_gradient}, {&a.first_gradient, &b.first_gradient}}) {
+    REQUIRE(x->size() == y->size());
+    double worst = 0;
+    for (std::size_t i = 0; i < x->size(); ++i) worst = std::max(worst, std::abs(double((*x)[i]) - double((*y)[i])));
+    CHECK(worst < 1e-6);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a fused linear loss is the causal one") {
+  check_equal(train_once({LossForm::causal}), train_once({LossForm::fused_linear}));
+}
+
+TEST_CASE("the older causal loss leaves out the same last token") {
+  check_equal(train_once({LossForm::causal}), train_once({LossForm::shifted}));
+}
+
+TEST_CASE("a loss in parts is the plain one") {
+  check_equal(train_once({LossForm::plain}), train_once({LossForm::chunked, 4}));
+  check_equal(train_once({LossForm::plain}), train_once({LossForm::chunked, 1}));
+}
+
+TEST_CASE("label smoothing mixes two losses") {
+  const Result sharp = train_once({LossForm::shifted}), smooth = train_once({LossForm::smoothed});
+  CHECK(smooth.loss != doctest::Approx(sharp.loss));
+  CHECK(std::abs(smooth.loss - sharp.loss) < 0.1F * sharp.loss);
+}
