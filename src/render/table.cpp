@@ -163,13 +163,18 @@ std::string explain_table(const Explanation& e) {
 }
 
 std::string validate_table(const std::vector<ValidatedGroup>& groups) {
-  Table t({false, true, true, true, true, true, true, true, true, false});
-  t.add({"group", "cases", "expressed", "params exact", "held exact", "exact", "median", "p95", "worst", ""});
+  Table t({false, true, true, true, true, true, true, true, true, true, false});
+  t.add({"group", "cases", "expressed", "params exact", "held exact", "exact", "median", "p95", "worst", "bias", ""});
   for (const ValidatedGroup& g : groups)
     t.add({g.name, std::to_string(g.cases), std::to_string(g.expressed), std::to_string(g.parameters_exact),
            std::to_string(g.held_exact), std::to_string(g.exact), percent(g.median), percent(g.p95), percent(g.worst),
-           within_bounds(g) ? "" : "OUT OF BOUNDS"});
-  return t.str("");
+           percent(g.bias), within_bounds(g) ? "" : "OUT OF BOUNDS"});
+  std::string out = t.str("");
+  const auto reasons = reasons_not_expressed(groups);
+  if (reasons.empty()) return out;
+  Table why({true, false});
+  for (const auto& [reason, cases] : reasons) why.add({std::to_string(cases), reason});
+  return out + "\nNot expressed, by reason:\n" + why.str();
 }
 
 }  // namespace vramplan

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 
 #include "allocator/replay.h"
 #include "backend/dry.h"
@@ -15,6 +16,7 @@
 #include "estimate/overhead.h"
 #include "read/allocator_trace.h"
 #include "train/trainer.h"
+#include "validate/measured.h"
 #include "vramplan/base/error.h"
 
 namespace vramplan {
@@ -247,6 +249,18 @@ std::vector<std::string> lines_of(const std::string& path) {
   return lines;
 }
 
+std::vector<ValidatedGroup> validate_measurements(const std::vector<std::string>& lines, const std::string& path) {
+  std::vector<MeasuredRow> rows(lines.size());
+  std::vector<ValidatedCase> cases(lines.size());
+  parallel_for(lines.size(), [&](std::size_t i) {
+    rows[i] = read_measurement(lines[i], fmt::format("{}:{}", path, i + 1));
+    cases[i] = validate_measurement(rows[i]);
+  });
+  std::vector<ValidatedGroup> groups = group_measurements(rows, std::move(cases));
+  for (ValidatedGroup& g : groups) summarise(g);
+  return groups;
+}
+
 }  // namespace
 
 std::vector<ValidatedGroup> validate_file(const std::string& path) {
@@ -255,6 +269,7 @@ std::vector<ValidatedGroup> validate_file(const std::string& path) {
     ValidatedCase tensors;
     std::vector<std::pair<std::string, CounterErrors>> cards;
   };
+  if (!lines.empty() && is_measurement(lines.front())) return validate_measurements(lines, path);
   std::vector<Line> done(lines.size());
   parallel_for(lines.size(), [&](std::size_t i) {
     const std::string where = fmt::format("{}:{}", path, i + 1);
@@ -280,7 +295,8 @@ std::vector<ValidatedGroup> validate_file(const std::string& path) {
   std::vector<ValidatedGroup> groups{std::move(tensors)};
   for (auto& [name, group] : counters) {
     group.name = name;
-    group.bounded = false;
+    group.bounds =
+        name.ends_with(".reserved") ? ValidatedGroup::Bounds{0.01, 0.05, 1} : ValidatedGroup::Bounds{0.001, 0.01, 1};
     groups.push_back(std::move(group));
   }
   for (ValidatedGroup& g : groups) summarise(g);
@@ -288,7 +304,19 @@ std::vector<ValidatedGroup> validate_file(const std::string& path) {
 }
 
 bool within_bounds(const ValidatedGroup& g) {
-  return !g.bounded || (g.parameters_exact == g.expressed && g.held_exact == g.expressed && g.worst <= kPeakBound);
+  return !g.bounds || (g.parameters_exact == g.expressed && g.held_exact == g.expressed &&
+                       g.median <= g.bounds->median && g.p95 <= g.bounds->p95 && g.worst <= g.bounds->worst);
+}
+
+std::vector<std::pair<std::string, std::size_t>> reasons_not_expressed(const std::vector<ValidatedGroup>& groups) {
+  std::map<std::string, std::set<std::string>> cases;  // a case may stand in several groups
+  for (const ValidatedGroup& g : groups)
+    for (const ValidatedCase& c : g.rows)
+      if (!c.not_expressed.empty()) cases[c.not_expressed].insert(c.id);
+  std::vector<std::pair<std::string, std::size_t>> out;
+  for (const auto& [why, ids] : cases) out.emplace_back(why, ids.size());
+  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  return out;
 }
 
 }  // namespace vramplan

@@ -1,7 +1,9 @@
 // Golden files in, error per group out. A case counts as exact when every instant of both steps equals PyTorch's to the
 // byte, requested and rounded; what is not expressed yet is counted, never hidden.
 #pragma once
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "read/golden.h"
@@ -22,17 +24,22 @@ struct ValidatedGroup {
   std::size_t cases = 0, expressed = 0, parameters_exact = 0, held_exact = 0, exact = 0;
   double median = 0, p95 = 0, worst = 0, bias = 0;  ///< shares; of the worst peak of each case
   std::vector<ValidatedCase> rows;
-  bool bounded = true;  ///< false: counters of a card, shown and not judged
+  /// Largest shares before `validate` fails; nothing: shown and not judged.
+  struct Bounds {
+    double median, p95, worst;
+  };
+  std::optional<Bounds> bounds = Bounds{0.001, 0.001, 0.001};
 };
 
-/// The largest error a group may have before `validate` fails.
-inline constexpr double kPeakBound = 0.001;
+/// Why cases of these groups are not expressed, and how many, the most first.
+std::vector<std::pair<std::string, std::size_t>> reasons_not_expressed(const std::vector<ValidatedGroup>& groups);
 
 ValidatedCase validate_case(const GoldenCase& g);
 /// Explains a case: tensors held after forward and alive at the peak, ours against PyTorch's.
 std::vector<std::string> differing_tensors(const GoldenCase& g);
 /// The groups of one file: its stem NAME for the tensor ledger, and NAME@a100.allocated, NAME@a100.reserved,
-/// NAME@h100... for the counters of the caching allocator at the peak of step 2. Runs on all cores.
+/// NAME@h100... for the counters of the caching allocator at the peak of step 2; for a file of measurements those of
+/// validate/measured.h. Runs on all cores.
 std::vector<ValidatedGroup> validate_file(const std::string& path);
 bool within_bounds(const ValidatedGroup& g);
 
