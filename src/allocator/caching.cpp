@@ -57,7 +57,10 @@ CachingAllocator::Block* CachingAllocator::make(std::uint64_t address, std::uint
   b->small = small;
   return b;
 }
-void CachingAllocator::drop(Block* b) { spare_.push_back(b); }
+void CachingAllocator::drop(Block* b) {
+  b->size = 0;
+  spare_.push_back(b);
+}
 
 void CachingAllocator::take(std::uint64_t bytes) {
   reserved_ += bytes;
@@ -258,6 +261,22 @@ void CachingAllocator::unmap(Pool& pool, Block* b) {
   merge(pool, b, b->before);
   merge(pool, b, b->after);
   pool.unmapped.insert(b);
+}
+
+std::vector<SegmentLayout> CachingAllocator::layout() const {
+  std::vector<const Block*> heads;
+  for (const auto& b : owned_)
+    if (b->size > 0 && !b->before) heads.push_back(b.get());
+  std::sort(heads.begin(), heads.end(), ByAddress{});
+  std::vector<SegmentLayout> out;
+  for (const Block* head : heads) {
+    SegmentLayout segment;
+    segment.small = head->small;
+    for (const Block* b = head; b; b = b->after)
+      if (b->mapped) segment.blocks.push_back({Bytes(b->size), b->used});
+    if (!segment.blocks.empty()) out.push_back(std::move(segment));
+  }
+  return out;
 }
 
 }  // namespace vramplan

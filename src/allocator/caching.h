@@ -30,6 +30,16 @@ struct AllocatorOptions {
 /// unknown ones are an error. Throws UserError.
 AllocatorOptions parse_alloc_conf(std::string_view text);
 
+/// A piece of memory that the driver gave, and the blocks it is cut into, in order.
+struct SegmentLayout {
+  bool small = false;  ///< of the pool for requests up to 1 MiB
+  struct Block {
+    Bytes size;
+    bool used;
+  };
+  std::vector<Block> blocks;
+};
+
 class CachingAllocator {
  public:
   explicit CachingAllocator(const AllocatorOptions& options) : options_(options) {}
@@ -46,6 +56,8 @@ class CachingAllocator {
   Bytes peak_allocated() const { return Bytes(peak_allocated_); }
   Bytes peak_reserved() const { return Bytes(peak_reserved_); }
   int retries() const { return retries_; }
+  /// The segments held of the driver, by address; unmapped parts of expandable ones are left out.
+  std::vector<SegmentLayout> layout() const;
   void reset_peaks() { peak_allocated_ = allocated_, peak_reserved_ = reserved_; }
 
  private:

@@ -17,7 +17,10 @@ Replay::Replay(const Ledger& ledger, const AllocatorOptions& options, Bytes work
 bool Replay::allocate(Bytes bytes, CachingAllocator::Handle handle) {
   const Bytes before = allocator_.peak_allocated();
   if (!allocator_.allocate(bytes, handle)) return false;
-  if (allocator_.peak_allocated() > before) at_peak_ = live_;
+  if (allocator_.peak_allocated() > before) {
+    at_peak_ = live_;
+    peak_at_ = at_ + 1;
+  }
   return true;
 }
 

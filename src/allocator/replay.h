@@ -25,6 +25,9 @@ class Replay {
     allocator_.reset_peaks();
     at_peak_ = {};
   }
+  /// The instant at which the allocated peak since the last reset was reached.
+  Ledger::Instant peak_at() const { return peak_at_; }
+  std::vector<SegmentLayout> layout() const { return allocator_.layout(); }
   Ledger::Instant failed_at() const { return at_; }
   int retries() const { return allocator_.retries(); }
 
@@ -37,7 +40,7 @@ class Replay {
   const Ledger& ledger_;
   Bytes workspace_;
   CachingAllocator allocator_;
-  Ledger::Instant at_ = 0;
+  Ledger::Instant at_ = 0, peak_at_ = 0;
   Kernels live_, at_peak_;
 };
 

@@ -10,6 +10,8 @@ std::vector<Flag> CardFlags::flags() {
       {"--gpu", "NAME", "a card; 'vramplan gpus' lists them", &gpu_, c},
       {"--gpu-memory", "SIZE", "a card by its memory: 24GiB", &gpu_memory_, c},
       {"--allocator", "CONF", "native, expandable, or a PYTORCH_ALLOC_CONF (default: native)", &allocator_, c},
+      {"--allocator-map", "", "show the allocator's segments at the peak, and what is free in them", &allocator_map_,
+       c},
       {"--reserve", "SIZE", "keep this much of the card free", &reserve_, c},
   };
 }
@@ -23,6 +25,7 @@ void CardFlags::read(const Context& context, Job& job) const {
     job.allocator = "expandable_segments:True";
   else if (allocator_ != "native")
     job.allocator = allocator_;
+  job.allocator_map = allocator_map_;
   if (!reserve_.empty()) job.reserve = parse_bytes(reserve_);
   if (job.card && job.card->compute_capability > 0)
     job.run.device = {job.card->compute_capability, job.card->multiprocessors};

@@ -12,6 +12,7 @@ class CardFlags {
   void read(const Context& context, Job& job) const;
 
  private:
+  bool allocator_map_ = false;
   std::string gpu_, gpu_memory_, allocator_, reserve_;
 };
 

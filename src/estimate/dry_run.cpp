@@ -54,6 +54,16 @@ std::optional<DryRun::Allocator> DryRun::replay(const AllocatorOptions& options,
   return Allocator{r.peaks(), r.retries()};
 }
 
+std::vector<SegmentLayout> DryRun::layout_at_peak(const AllocatorOptions& options, Bytes workspace) const {
+  Replay first(ledger(), options, workspace);
+  if (!first.run(steps_[1].micro[0].forward)) return {};
+  first.reset_peaks();
+  if (!first.run(steps_[1].end)) return {};
+  Replay again(ledger(), options, workspace);
+  again.run(std::max(first.peak_at(), steps_[1].micro[0].forward));
+  return again.layout();
+}
+
 Bytes DryRun::states() const {
   Bytes sum;
   for (const Ledger::Alive& a : ledger().alive(steps_[0].end))

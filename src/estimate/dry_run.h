@@ -26,6 +26,8 @@ class DryRun {
     int retries = 0;
   };
   std::optional<Allocator> replay(const AllocatorOptions& options, Bytes workspace) const;
+  /// The segments at the allocated peak of the second step; empty when memory runs out before.
+  std::vector<SegmentLayout> layout_at_peak(const AllocatorOptions& options, Bytes workspace) const;
   Bytes states() const;  ///< live between steps, without gradients and inputs
   Bytes host() const { return trainer_.host_bytes(); }
   Bytes held() const;

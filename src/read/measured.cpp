@@ -176,7 +176,7 @@ void precision(const JsonObject& o, TrainOptions& t) {
   throw NotExpressed{"precision " + text};
 }
 
-void optimizer(const JsonObject& o, TrainOptions& t) {
+void optimizer(const JsonObject& o, const MeasuredRow& row, TrainOptions& t) {
   const std::string text = o.text("optimizer");
   if (contains(text, "not stated")) throw NotExpressed{"the optimizer is not stated"};
   if (text == "none") throw NotExpressed{"not a training step: no optimizer"};
@@ -186,7 +186,8 @@ void optimizer(const JsonObject& o, TrainOptions& t) {
   t.optimizer.kind = text.starts_with("AdamW") ? OptimizerKind::adamw : OptimizerKind::adam;
   if (contains(text, "8-bit") || contains(text, "8bit")) t.optimizer.states = StateStorage::blockwise;
   if (contains(text, "fused")) t.optimizer.form = OptimizerForm::fused;
-  if (contains(text, "own implementation")) t.optimizer.form = OptimizerForm::for_loop;
+  const bool course = row.source == "cs336";  // whose assignment is to write AdamW
+  if (contains(text, "own implementation") || course) t.optimizer.form = OptimizerForm::for_loop;
 }
 
 void checkpointing(const JsonObject& o, TrainOptions& t) {
@@ -262,7 +263,7 @@ void run(const JsonObject& o, MeasuredRow& row) {
   t.micro_batch = o.integer("micro_batch");
   t.seq = o.integer("seq");
   precision(o, t);
-  optimizer(o, t);
+  optimizer(o, row, t);
   checkpointing(o, t);
   attention(o, t);
   loss(o, row, t);

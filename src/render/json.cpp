@@ -83,6 +83,17 @@ json tree_of(const ByteRow& row) {
   return j;
 }
 
+/// [size, 1 or 0: used or free] for each block of each segment.
+json segments_of(const Estimate& e) {
+  json list = json::array();
+  for (const SegmentMap& s : e.segments) {
+    json blocks = json::array();
+    for (const SegmentMap::Block& b : s.blocks) blocks.push_back({b.size.count(), b.used ? 1 : 0});
+    list.push_back({{"pool", s.small ? "small" : "large"}, {"blocks", std::move(blocks)}});
+  }
+  return list;
+}
+
 json categories_of(const Estimate& e) {
   json j = json::object();
   for (const ByteRow& c : e.tree.children)
@@ -124,6 +135,7 @@ std::string estimate_json(const Estimate& e) {
                {"categories", categories_of(e)},
                {"tensors", tensors_of(e)}};
   j["tree"] = tree_of(e.tree);
+  if (!e.segments.empty()) j["segments"] = segments_of(e);
   j["without_checkpointing"] = e.without_checkpointing ? json{{"peak", e.without_checkpointing->peak.count()},
                                                               {"held", e.without_checkpointing->held.count()}}
                                                        : json();
@@ -183,6 +195,9 @@ std::string validate_json(const std::vector<ValidatedGroup>& groups) {
                            {"within_bounds", within_bounds(g)},
                            {"rows", std::move(rows)}});
   }
+  j["not_expressed"] = json::array();
+  for (const auto& [why, cases] : reasons_not_expressed(groups))
+    j["not_expressed"].push_back({{"why", why}, {"cases", cases}});
   return text(j);
 }
 

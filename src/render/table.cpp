@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "render/segments.h"
 #include "train/words.h"
 
 namespace vramplan {
@@ -146,7 +147,8 @@ std::string Table::str(std::string_view indent) const {
 
 std::string estimate_table(const Estimate& e, const TextStyle& style) {
   return headline(e, style) + setting(e) + breakdown(e, style) + counters(e) + phases(e) + checkpointing(e) +
-         largest(e) + advice(e) + notes("Warnings", e.warnings) + notes("Assumed", e.assumptions);
+         largest(e) + segments_table(e, style) + advice(e) + notes("Warnings", e.warnings) +
+         notes("Assumed", e.assumptions);
 }
 
 std::string explain_table(const Explanation& e) {

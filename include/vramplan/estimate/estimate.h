@@ -46,6 +46,16 @@ struct Counters {
   Bytes scratch;      ///< of allocated: what other kernels had taken for themselves
 };
 
+/// A segment of the caching allocator and its blocks, in order of address.
+struct SegmentMap {
+  bool small = false;  ///< of the pool for requests up to 1 MiB
+  struct Block {
+    Bytes size;
+    bool used;
+  };
+  std::vector<Block> blocks;
+};
+
 struct Without {
   Bytes peak, held;  ///< tensors, without checkpointing
 };
@@ -76,6 +86,7 @@ struct Estimate {
   double step_flops = 0, recompute_flops = 0;  ///< matrix products and attention of one step
   std::vector<std::string> assumptions, warnings;
   std::vector<Advice> advice;
+  std::vector<SegmentMap> segments;  ///< at the allocated peak, when the job asks for them
 };
 
 /// Runs two training steps dry and reports the second. Throws UserError for a job that cannot be run, Overflow for

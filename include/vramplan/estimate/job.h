@@ -15,6 +15,7 @@ struct Job {
   TrainOptions run;
   std::optional<Card> card;
   std::string allocator;                 ///< PYTORCH_ALLOC_CONF; empty is PyTorch's default
+  bool allocator_map = false;            ///< report the allocator's segments at the peak
   Bytes reserve;                         ///< kept free on the card for others
   std::vector<std::string> assumptions;  ///< values that were not given and matter, one sentence each
   std::vector<std::string> warnings;     ///< from reading the input
