@@ -28,7 +28,11 @@ std::vector<Flag> RunFlags::flags() {
        r},
       {"--fp32-embedding-states", "", "8-bit optimizers: embeddings in fp32, as Hugging Face's Trainer asks",
        &fp32_embeddings_, r},
-      {"--offload", "WHAT", "optimizer: states, fp32 weights and the step on the host", &offload_, r},
+      {"--offload", "WHAT",
+       "to the host: optimizer (states, fp32 weights and the step), boundaries (of checkpointed layers), or both "
+       "joined "
+       "by a comma",
+       &offload_, r},
       {"--ema", "", "an averaged copy of the model", &ema_, r},
       {"--lora", "SPEC", "train adapters only: r=16,targets=all-linear,dropout=0.05,dtype=fp32 (or base)", &lora_, r},
       {"--quant", "SPEC",
@@ -42,7 +46,10 @@ std::vector<Flag> RunFlags::flags() {
       {"--dropout-mask", "TYPE", "of eager attention's dropout mask: bool, bf16, fp16, fp32 (default: bool)",
        &dropout_mask_, r},
       {"--segments", "N", "checkpoint N runs of consecutive layers", &segments_, r},
-      {"--checkpoint", "HOW", "none, per-layer, sequential:N", &checkpoint_, r},
+      {"--checkpoint", "HOW",
+       "none, per-layer, segments:N, sequential:N, every:K (each K-th layer), first:K, or parts of all layers: "
+       "selective:attention+mlp+activation+norms",
+       &checkpoint_, r},
       {"--reentrant", "", "the reentrant variant of torch.utils.checkpoint", &reentrant_, r},
       {"--loss", "FORM",
        "causal (transformers), shifted (before 4.46), plain (logits as they are), smoothed (Trainer's label "
@@ -54,29 +61,78 @@ std::vector<Flag> RunFlags::flags() {
   };
 }
 
-Checkpointing RunFlags::checkpoint(const ModelConfig& model) const {
-  Checkpointing c;
-  c.reentrant = reentrant_;
-  if (!segments_.empty()) {
-    if (!checkpoint_.empty())
-      throw UserError("--segments and --checkpoint exclude each other", "--segments", "give one of them", Exit::usage);
-    c.kind = CheckpointKind::segments;
-    c.n = parse_count(segments_, "--segments");
-  } else if (checkpoint_ == "per-layer") {
-    c.kind = CheckpointKind::per_layer;
-  } else if (checkpoint_.starts_with("sequential:")) {
-    c.kind = CheckpointKind::sequential;
-    c.n = parse_count(checkpoint_.substr(11), "--checkpoint sequential:N");
-  } else if (!checkpoint_.empty() && checkpoint_ != "none") {
-    throw UserError(fmt::format("'{}' is not a way to checkpoint", checkpoint_), "--checkpoint",
-                    did_you_mean(checkpoint_, {"none", "per-layer", "sequential:4"},
-                                 "known: none, per-layer, sequential:N; or --segments N"),
-                    Exit::usage);
+namespace {
+
+struct Way {
+  std::string_view name;
+  CheckpointKind kind;
+  bool numbered;
+};
+constexpr Way kWays[]{{"none", CheckpointKind::none, false},        {"per-layer", CheckpointKind::per_layer, false},
+                      {"segments", CheckpointKind::segments, true}, {"sequential", CheckpointKind::sequential, true},
+                      {"every", CheckpointKind::every, true},       {"first", CheckpointKind::first, true}};
+
+RecomputedParts parts_of(std::string_view list) {
+  RecomputedParts out;
+  if (list.empty())
+    throw UserError("no part of a layer was named", "--checkpoint selective:PARTS",
+                    "known: attention, mlp, activation, norms, joined by +", Exit::usage);
+  while (!list.empty()) {
+    const std::string item = take_item(list, '+');
+    bool found = false;
+    for (const PartWord& p : kParts)
+      if (p.name == item) out.*p.part = found = true;
+    if (!found)
+      throw UserError(fmt::format("'{}' is not a part of a layer", item), "--checkpoint selective:PARTS",
+                      did_you_mean(item, {"attention", "mlp", "activation", "norms"},
+                                   "known: attention, mlp, activation, norms, joined by +"),
+                      Exit::usage);
   }
-  if (c.kind == CheckpointKind::none && reentrant_)
-    throw UserError("--reentrant without checkpointing has no meaning", "--reentrant",
+  return out;
+}
+
+/// "per-layer", "every:2", "selective:attention+mlp"
+Checkpointing checkpoint_named(const std::string& text) {
+  Checkpointing c;
+  std::string_view rest = text;
+  const std::string name = take_item(rest, ':');
+  if (name == "selective") {
+    c.kind = CheckpointKind::selective;
+    c.parts = parts_of(rest);
+    return c;
+  }
+  for (const Way& w : kWays) {
+    if (w.name != name || w.numbered != (text.find(':') != std::string::npos)) continue;
+    c.kind = w.kind;
+    if (w.numbered) c.n = parse_count(std::string(rest), "--checkpoint");
+    return c;
+  }
+  throw UserError(
+      fmt::format("'{}' is not a way to checkpoint", text), "--checkpoint",
+      did_you_mean(text,
+                   {"none", "per-layer", "segments:4", "sequential:4", "every:2", "first:8", "selective:attention"},
+                   "known: none, per-layer, segments:N, sequential:N, every:K, first:K, "
+                   "selective:attention+mlp+activation+norms"),
+      Exit::usage);
+}
+
+}  // namespace
+
+Checkpointing RunFlags::checkpoint(const ModelConfig& model) const {
+  if (!segments_.empty() && !checkpoint_.empty())
+    throw UserError("--segments and --checkpoint exclude each other", "--segments", "give one of them", Exit::usage);
+  Checkpointing c;
+  if (!segments_.empty())
+    c = {CheckpointKind::segments, parse_count(segments_, "--segments"), false, {}, false};
+  else if (!checkpoint_.empty())
+    c = checkpoint_named(checkpoint_);
+  c.reentrant = reentrant_;
+  c.on_host = offloads("boundaries");
+  const bool whole_layers = c.kind != CheckpointKind::none && c.kind != CheckpointKind::selective;
+  if (!whole_layers && (reentrant_ || c.on_host))
+    throw UserError("only checkpointed layers have boundaries", reentrant_ ? "--reentrant" : "--offload boundaries",
                     "add --checkpoint per-layer or --segments N", Exit::usage);
-  if (c.kind != CheckpointKind::none && c.kind != CheckpointKind::per_layer && (c.n < 1 || c.n > model.layers))
+  if (whole_layers && c.kind != CheckpointKind::per_layer && (c.n < 1 || c.n > model.layers))
     throw UserError(fmt::format("{} segments over {} layers", c.n, model.layers),
                     segments_.empty() ? "--checkpoint" : "--segments", fmt::format("ask for 1 to {}", model.layers),
                     Exit::usage);
@@ -154,6 +210,18 @@ void RunFlags::read_kept(TrainOptions& r) const {
   r.dropout_mask = word(kMaskTypes, dropout_mask_, "--dropout-mask", DType::boolean);
 }
 
+bool RunFlags::offloads(std::string_view what) const {
+  bool found = false;
+  for (std::string_view rest = offload_; !rest.empty();) {
+    const std::string item = take_item(rest, ',');
+    if (item != "optimizer" && item != "boundaries")
+      throw UserError(fmt::format("'{}' can not be offloaded", item), "--offload",
+                      did_you_mean(item, {"optimizer", "boundaries"}, "known: optimizer, boundaries"), Exit::usage);
+    found = found || item == what;
+  }
+  return found;
+}
+
 Optimizer RunFlags::optimizer() const {
   Optimizer o;
   const OptimizerWord named = word(kOptimizers, optimizer_, "--optimizer", OptimizerWord{OptimizerKind::adamw});
@@ -170,9 +238,7 @@ Optimizer RunFlags::optimizer() const {
   o.amsgrad = amsgrad_;
   o.in_backward = in_backward_;
   o.fp32_embeddings = fp32_embeddings_;
-  if (!offload_.empty() && offload_ != "optimizer")
-    throw UserError(fmt::format("'{}' can not be offloaded", offload_), "--offload", "known: optimizer", Exit::usage);
-  o.on_host = !offload_.empty();
+  o.on_host = offloads("optimizer");
   return o;
 }
 

@@ -12,6 +12,7 @@ class RunFlags {
   void read(Job& job) const;
 
  private:
+  bool offloads(std::string_view what) const;
   Optimizer optimizer() const;
   Checkpointing checkpoint(const ModelConfig& model) const;
   Lora lora() const;

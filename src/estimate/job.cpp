@@ -60,6 +60,8 @@ void check_job(const Job& job) {
        "leave out 'double'");
   need(!r.lora || r.lora->rank <= 1 << 20, "the rank of an adapter must be 1 to 1,048,576", "--lora",
        "for example r=16");
+  need(r.checkpoint.kind != CheckpointKind::selective || job.model.architecture != Architecture::textbook,
+       "parts of the textbook block are not recomputed alone", "--checkpoint", "use per-layer or segments");
   cut_layers(r.checkpoint, job.model.layers);
   if (r.lora) adapter_parameter_count(job.model, adapters_of(*r.lora, r.precision));
 }

@@ -1,9 +1,13 @@
 #include "model/forward.h"
 
 #include <memory>
+#include <utility>
+
+#include <memory>
 
 #include "model/positions.h"
 #include "tape/activation.h"
+#include "tape/checkpoint.h"
 #include "tape/elementwise.h"
 #include "tape/embedding.h"
 #include "tape/linear.h"
@@ -37,7 +41,7 @@ Tensor gpt2_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& b
     At here(t, "layer", static_cast<int>(i));
     return gpt2_layer(t, c, w.layers[static_cast<std::size_t>(i)], x, mask, choice);
   };
-  hidden = run(t, stack, hidden);
+  hidden = run(t, stack, std::move(hidden));
   return apply_norm(t, c, w.final_norm, hidden);
 }
 
@@ -59,7 +63,7 @@ Tensor llama_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& 
     At here(t, "layer", static_cast<int>(i));
     return llama_layer(t, c, w.layers[static_cast<std::size_t>(i)], x, mask, rotary.cos, rotary.sin, choice);
   };
-  hidden = run(t, stack, hidden);
+  hidden = run(t, stack, std::move(hidden));
   return apply_norm(t, c, w.final_norm, hidden);
 }
 
@@ -87,6 +91,29 @@ ModelOutput forward(Tape& t, const ModelConfig& c, const Weights& w, const Batch
                                                        : llama_body(t, c, w, batch, attention, run);
   InPhase phase(t.memory(), Phase::loss);
   return loss_head(t, loss, std::move(hidden), w.head, batch.labels);
+}
+
+Tensor run_part(Tape& t, bool recomputed, const Segment& part, const Tensor& x) {
+  return recomputed ? checkpoint(t, Recompute::non_reentrant, part, x) : part(x, {});
+}
+
+EagerAttention run_attention(Tape& t, const AttentionChoice& choice, const Attend& attend, const Tensor& q,
+                             const Tensor& k, const Tensor& v) {
+  if (!choice.recomputed.attention) return attend(q, k, v);
+  for (const Tensor* x : {&k, &v})
+    if (t.grad_enabled && (*x)->storage->category == Category::temporary) t.memory().reclassify(*x, Category::boundary);
+  EagerAttention out;
+  // The caller gets the probabilities of the first run; those of the second are nobody's.
+  auto sink = std::make_shared<Tensor*>(&out.probabilities);
+  out.out = run_part(
+      t, true,
+      [attend, k, v, sink](const Tensor& queries, const Tensor&) {
+        EagerAttention a = attend(queries, k, v);
+        if (Tensor* probabilities = std::exchange(*sink, nullptr)) *probabilities = a.probabilities;
+        return a.out;
+      },
+      q);
+  return out;
 }
 
 Tensor apply_norm(Tape& t, const ModelConfig& c, const NormWeights& w, const Tensor& x) {

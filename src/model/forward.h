@@ -7,12 +7,14 @@
 #include "model/loss_heads.h"
 #include "model/weights.h"
 #include "tape/attention.h"
+#include "vramplan/model/parts.h"
 
 namespace vramplan {
 
 struct AttentionChoice {
   bool eager = false;
   SdpaKernel kernel = SdpaKernel::automatic;
+  RecomputedParts recomputed;
   EagerArgs kept;  ///< of eager attention: scale and dropout are the layer's
 };
 
@@ -25,7 +27,8 @@ struct LayerStack {
   /// GPT-2's layers take the mask as a positional argument, so checkpointing one keeps it as an argument.
   bool mask_is_argument = false;
 };
-using RunStack = std::function<Tensor(Tape&, const LayerStack&, const Tensor& x)>;
+/// Takes the only reference to x, so that it goes when the layers are done with it.
+using RunStack = std::function<Tensor(Tape&, const LayerStack&, Tensor x)>;
 
 struct Batch {
   Tensor ids, labels;                 ///< int64 [b, s]
@@ -42,6 +45,13 @@ Tensor gpt2_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Te
 Tensor llama_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Tensor& mask,
                    const Tensor& cos, const Tensor& sin, const AttentionChoice& choice);
 Tensor textbook_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const EagerArgs& kept);
+
+/// The attention of a layer from its queries on, recomputed as a whole where `choice` says so.
+using Attend = std::function<EagerAttention(const Tensor& q, const Tensor& k, const Tensor& v)>;
+EagerAttention run_attention(Tape& t, const AttentionChoice& choice, const Attend& attend, const Tensor& q,
+                             const Tensor& k, const Tensor& v);
+/// A part of a layer as a function of x, recomputed in backward or not.
+Tensor run_part(Tape& t, bool recomputed, const Segment& part, const Tensor& x);
 
 /// The parts that layers share.
 Tensor apply_norm(Tape& t, const ModelConfig& c, const NormWeights& w, const Tensor& x);

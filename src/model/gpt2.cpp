@@ -30,17 +30,22 @@ EagerAttention attention(Tape& t, const ModelConfig& c, const LayerWeights& w, c
   };
   const auto parts = split3(t, conv1d(t, x, w.qkv.weight, w.qkv.bias));  // [b, s, 3h]
   const Tensor k = heads(parts[1]), v = heads(parts[2]), q = heads(parts[0]);
-  EagerAttention a = attend(t, c, q, k, v, mask, choice);
+  const Attend core = [&t, &c, mask, choice](const Tensor& queries, const Tensor& keys, const Tensor& values) {
+    return attend(t, c, queries, keys, values, mask, choice);
+  };
+  EagerAttention a = run_attention(t, choice, core, q, k, v);
   a.out = contiguous(t, reshape(t, a.out, {x.size(0), x.size(1), c.hidden}));
   a.out = conv1d(t, a.out, w.out.weight, w.out.bias);
   a.out = dropout(t, a.out, c.residual_dropout);
   return a;
 }
 
-Tensor mlp(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x) {
+Tensor mlp(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const RecomputedParts& recomputed) {
   At here(t, "mlp");
   Tensor hidden = conv1d(t, x, w.up.weight, w.up.bias);  // [b, s, f]
-  hidden = apply_activation(t, c.mlp, hidden);
+  hidden = run_part(
+      t, recomputed.activation, [&t, &c](const Tensor& h, const Tensor&) { return apply_activation(t, c.mlp, h); },
+      hidden);
   hidden = conv1d(t, hidden, w.down.weight, w.down.bias);
   return dropout(t, hidden, c.residual_dropout);
 }
@@ -50,13 +55,19 @@ Tensor mlp(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x
 Tensor gpt2_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Tensor& mask,
                   const AttentionChoice& choice) {
   Tensor residual = x;
-  Tensor hidden = apply_norm(t, c, w.norm1, x);
+  const RecomputedParts parts = choice.recomputed;  // by value: a segment outlives this call
+  auto norm = [&](const NormWeights& weights, const Tensor& h) {
+    return run_part(
+        t, parts.norms, [&t, &c, &weights](const Tensor& y, const Tensor&) { return apply_norm(t, c, weights, y); }, h);
+  };
+  Tensor hidden = norm(w.norm1, x);
   const EagerAttention attended =
       attention(t, c, w, hidden, mask, choice);  // its probabilities live until the layer returns
   hidden = add(t, attended.out, residual);
   residual = hidden;
-  hidden = apply_norm(t, c, w.norm2, hidden);
-  const Tensor fed = mlp(t, c, w, hidden);
+  hidden = norm(w.norm2, hidden);
+  const Tensor fed = run_part(
+      t, parts.mlp, [&t, &c, &w, parts](const Tensor& h, const Tensor&) { return mlp(t, c, w, h, parts); }, hidden);
   hidden = add(t, residual, fed);
   return hidden;
 }

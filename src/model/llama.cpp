@@ -40,24 +40,40 @@ EagerAttention attention(Tape& t, const ModelConfig& c, const LayerWeights& w, c
     q = rotated;
     k = rotated_k;
   }
-  EagerAttention a = attend(t, c, q, k, v, mask, choice);
+  const Attend core = [&t, &c, mask, choice](const Tensor& queries, const Tensor& keys, const Tensor& values) {
+    return attend(t, c, queries, keys, values, mask, choice);
+  };
+  EagerAttention a = run_attention(t, choice, core, q, k, v);
   a.out = contiguous(t, reshape(t, a.out, {x.size(0), x.size(1), -1}));
   a.out = apply_linear(t, w.out, a.out);
   if (c.residual_dropout > 0) a.out = dropout(t, a.out, c.residual_dropout);
   return a;
 }
 
-Tensor mlp(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x) {
+/// silu(gate) * up, recomputed as a whole where that is asked for: both branches are made first then.
+Tensor gated(Tape& t, const LayerWeights& w, const Tensor& x, bool recomputed) {
+  Tensor gate = apply_linear(t, w.gate, x);  // [b, s, f]
+  if (!recomputed) {
+    gate = silu(t, gate);
+    const Tensor up = apply_linear(t, w.up, x);
+    return mul(t, gate, up);
+  }
+  const Tensor up = apply_linear(t, w.up, x);
+  if (t.grad_enabled && up->storage->category == Category::temporary) t.memory().reclassify(up, Category::boundary);
+  return run_part(
+      t, true, [&t, up](const Tensor& g, const Tensor&) { return mul(t, silu(t, g), up); }, gate);
+}
+
+Tensor mlp(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const RecomputedParts& recomputed) {
   At here(t, "mlp");
   Tensor hidden;
   if (w.gate) {
-    Tensor gate = apply_linear(t, w.gate, x);  // [b, s, f]
-    gate = silu(t, gate);
-    const Tensor up = apply_linear(t, w.up, x);
-    hidden = mul(t, gate, up);
+    hidden = gated(t, w, x, recomputed.activation);
   } else {
     hidden = apply_linear(t, w.up, x);
-    hidden = apply_activation(t, c.mlp, hidden);
+    hidden = run_part(
+        t, recomputed.activation, [&t, &c](const Tensor& h, const Tensor&) { return apply_activation(t, c.mlp, h); },
+        hidden);
   }
   hidden = apply_linear(t, w.down, hidden);
   return c.residual_dropout > 0 ? dropout(t, hidden, c.residual_dropout) : hidden;
@@ -68,14 +84,20 @@ Tensor mlp(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x
 Tensor llama_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Tensor& mask,
                    const Tensor& cos, const Tensor& sin, const AttentionChoice& choice) {
   Tensor residual = x;
-  Tensor hidden = apply_norm(t, c, w.norm1, x);
+  const RecomputedParts parts = choice.recomputed;  // by value: a segment outlives this call
+  auto norm = [&](const NormWeights& weights, const Tensor& h) {
+    return run_part(
+        t, parts.norms, [&t, &c, &weights](const Tensor& y, const Tensor&) { return apply_norm(t, c, weights, y); }, h);
+  };
+  Tensor hidden = norm(w.norm1, x);
   EagerAttention attended =
       attention(t, c, w, hidden, mask, cos, sin, choice);  // its probabilities live until the layer returns
   hidden = std::move(attended.out);
   hidden = add(t, residual, hidden);
   residual = hidden;
-  hidden = apply_norm(t, c, w.norm2, hidden);
-  hidden = mlp(t, c, w, hidden);
+  hidden = norm(w.norm2, hidden);
+  hidden = run_part(
+      t, parts.mlp, [&t, &c, &w, parts](const Tensor& h, const Tensor&) { return mlp(t, c, w, h, parts); }, hidden);
   hidden = add(t, residual, hidden);
   return hidden;
 }

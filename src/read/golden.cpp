@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "read/json_object.h"
 #include "read/model_config.h"
 #include "train/words.h"
@@ -59,19 +62,27 @@ Optimizer optimizer(const JsonObject& o) {
   return out;
 }
 
+struct CheckpointWord {
+  std::string_view name;
+  CheckpointKind kind;
+};
+constexpr CheckpointWord kCheckpoints[]{
+    {"none", CheckpointKind::none},          {"layer", CheckpointKind::per_layer},
+    {"segments", CheckpointKind::segments},  {"sequential", CheckpointKind::sequential},
+    {"every", CheckpointKind::every},        {"first", CheckpointKind::first},
+    {"selective", CheckpointKind::selective}};
+
 Checkpointing checkpoint(const JsonObject& o) {
   Checkpointing out;
   const std::string kind = o.text("kind");
-  if (kind == "layer")
-    out.kind = CheckpointKind::per_layer;
-  else if (kind == "segments")
-    out.kind = CheckpointKind::segments;
-  else if (kind == "sequential")
-    out.kind = CheckpointKind::sequential;
-  else if (kind != "none")
-    throw NotExpressed{"checkpoint kind " + kind};
+  const auto* known = std::find_if(std::begin(kCheckpoints), std::end(kCheckpoints),
+                                   [&](const CheckpointWord& w) { return w.name == kind; });
+  if (known == std::end(kCheckpoints)) throw NotExpressed{"checkpoint kind " + kind};
+  out.kind = known->kind;
   out.n = o.integer_or("n", 0);
   out.reentrant = o.boolean_or("reentrant", false);
+  out.on_host = o.boolean_or("on_host", false);
+  for (const PartWord& p : kParts) out.parts.*p.part = o.boolean_or(p.name, false);
   return out;
 }
 

@@ -120,33 +120,58 @@ Tensor non_reentrant(Tape& t, const Segment& segment, const Tensor& x, const Ten
   return segment(x, given);
 }
 
+/// A copy of a tensor of the host on the device.
+Tensor fetched(Tape& t, const Tensor& x) {
+  Restore category(t.memory().category, Category::boundary);
+  Tensor y = t.memory().empty_like(x, x.dtype(), "_to_copy");
+  t.backend().unary(Unary::copy, y, x, 0);
+  y->requires_grad = true;
+  return y;
+}
+
+Tensor sent_to_host(Tape& t, const Tensor& x) {
+  Tensor y = t.host_memory().empty_like(x, x.dtype(), "_to_copy");
+  t.backend().unary(Unary::copy, y, x, 0);
+  return y;
+}
+
 /// CheckpointFunction.backward. Python has seen every tensor that passes here.
 Grads reentrant_backward(Tape& t, Node& n, Grads& dy) {
-  const Tensor x = n.get(t, 0), given = n.get(t, 1);
+  const Tensor given = n.get(t, 1);
+  const Tensor x = n.rare->attribute ? fetched(t, Tensor(n.rare->attribute)) : n.get(t, 0);
   const Tensor gradient = dy[0];
   gradient->pinned = true;
   Tensor detached = t.detached(x);
   detached->requires_grad = x.requires_grad();
+  const bool on_host = static_cast<bool>(n.rare->attribute);
+  if (on_host) t.enter_autocast(n.rare->autocast);  // custom_bwd: all of it runs in the region of the forward
   Tensor out;
   {
     Recomputing state(t, n.rare->random_call, n.rare->autocast);
     out = n.rare->segment(detached, given);
   }
   t.backward(out, gradient);
+  if (on_host) t.leave_autocast();
   Tensor result(detached->grad);
   if (result) result->pinned = true;
   return {result};
 }
 
-Tensor reentrant(Tape& t, const Segment& segment, const Tensor& x, const Tensor& given) {
+/// A function that keeps what it is given as an attribute, and so as long as the graph.
+Segment bound(const Segment& segment, const Tensor& given) {
+  return [segment, given](const Tensor& x, const Tensor&) { return segment(x, given); };
+}
+
+Tensor reentrant(Tape& t, const Segment& segment, const Tensor& x, const Tensor& given, bool on_host) {
   auto node = t.record("CheckpointFunctionBackward", reentrant_backward, {&x});
   if (node) {
-    node->more().segment = segment;
+    node->more().segment = on_host ? bound(segment, given) : segment;
     node->more().random_call = t.random_calls;
     node->more().autocast = t.autocast();
-    t.save(node, x);
-    node->keep_for_backward(Saved(given));
-    if (x->storage->category != Category::input) t.memory().reclassify(x, Category::boundary);
+    if (on_host) node->more().attribute = sent_to_host(t, x).ref();
+    t.save(node, on_host ? Tensor() : x);
+    node->keep_for_backward(Saved(on_host ? Tensor() : given));
+    if (!on_host && x->storage->category != Category::input) t.memory().reclassify(x, Category::boundary);
   }
   Tensor y;
   {
@@ -159,7 +184,8 @@ Tensor reentrant(Tape& t, const Segment& segment, const Tensor& x, const Tensor&
 }  // namespace
 
 Tensor checkpoint(Tape& t, Recompute variant, const Segment& segment, const Tensor& x, const Tensor& given) {
-  return variant == Recompute::reentrant ? reentrant(t, segment, x, given) : non_reentrant(t, segment, x, given);
+  return variant == Recompute::non_reentrant ? non_reentrant(t, segment, x, given)
+                                             : reentrant(t, segment, x, given, variant == Recompute::offloaded);
 }
 
 }  // namespace vramplan

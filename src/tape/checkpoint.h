@@ -14,7 +14,9 @@
 
 namespace vramplan {
 
-enum class Recompute { non_reentrant, reentrant };
+///   offloaded      as reentrant, but the segment's input waits in the host's memory and comes back as a new tensor
+///                  (the checkpointer of unsloth)
+enum class Recompute { non_reentrant, reentrant, offloaded };
 
 Tensor checkpoint(Tape& t, Recompute variant, const Segment& segment, const Tensor& x, const Tensor& given = {});
 

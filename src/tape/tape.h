@@ -26,11 +26,14 @@ class SaveHook {
 
 class Tape {
  public:
-  explicit Tape(Memory& memory) : memory_(memory) {}
+  explicit Tape(Memory& memory) : memory_(memory), host_memory_(memory.backend(), host_ledger_) {}
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
   Memory& memory() const { return memory_; }
+  /// What is offloaded waits here, booked in a ledger of its own.
+  Memory& host_memory() { return host_memory_; }
+  const Ledger& host_ledger() const { return host_ledger_; }
   Backend& backend() const { return memory_.backend(); }
 
   // ---- recording, used by operations ----
@@ -89,6 +92,8 @@ class Tape {
   void arrive(Tensor& slot, Tensor gradient);
 
   Memory& memory_;
+  Ledger host_ledger_;
+  Memory host_memory_;
   std::uint64_t sequence_ = 0;
   std::uint32_t task_ = 0;
   std::vector<SaveHook*> hooks_;

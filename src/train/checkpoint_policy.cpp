@@ -33,13 +33,18 @@ Segment several_layers(const LayerStack& stack, const LayerRun& run) {
 }  // namespace
 
 std::vector<LayerRun> cut_layers(const Checkpointing& policy, std::int64_t layers) {
-  if (policy.kind == CheckpointKind::none) return {{0, layers, false}};
+  if (policy.kind == CheckpointKind::none || policy.kind == CheckpointKind::selective) return {{0, layers, false}};
   const std::int64_t n = policy.kind == CheckpointKind::per_layer ? layers : policy.n;
   if (n < 1 || n > layers)
     throw UserError(fmt::format("{} segments over {} layers", n, layers), "segments",
                     fmt::format("ask for 1 to {}", layers), Exit::usage);
   std::vector<LayerRun> runs;
   std::int64_t first = 0;
+  if (policy.kind == CheckpointKind::every || policy.kind == CheckpointKind::first) {
+    for (; first < layers; ++first)
+      runs.push_back({first, 1, policy.kind == CheckpointKind::every ? first % n == 0 : first < n});
+    return runs;
+  }
   if (policy.kind == CheckpointKind::sequential) {
     const std::int64_t size = layers / n;
     for (; first < size * (n - 1); first += size) runs.push_back({first, size, true});
@@ -55,10 +60,13 @@ std::vector<LayerRun> cut_layers(const Checkpointing& policy, std::int64_t layer
 }
 
 RunStack layer_runner(const Checkpointing& policy) {
-  return [policy](Tape& t, const LayerStack& stack, const Tensor& given) {
-    const Recompute variant = policy.reentrant ? Recompute::reentrant : Recompute::non_reentrant;
-    const bool mask_as_argument = policy.kind == CheckpointKind::per_layer && stack.mask_is_argument;
-    Tensor x = given;
+  return [policy](Tape& t, const LayerStack& stack, Tensor x) {
+    const Recompute variant = policy.on_host     ? Recompute::offloaded
+                              : policy.reentrant ? Recompute::reentrant
+                                                 : Recompute::non_reentrant;
+    const bool alone = policy.kind == CheckpointKind::per_layer || policy.kind == CheckpointKind::every ||
+                       policy.kind == CheckpointKind::first;
+    const bool mask_as_argument = alone && stack.mask_is_argument;
     for (const LayerRun& run : cut_layers(policy, stack.count)) {
       if (!run.checkpointed)
         x = run_layers(stack, run, x);

@@ -27,6 +27,7 @@ Adapters adapters_of(const Lora& lora, Precision precision) {
 
 AttentionChoice attention_choice(const TrainOptions& options) {
   AttentionChoice c;
+  c.recomputed = options.checkpoint.parts;
   c.kept.extra_copies = options.score_copies;
   c.kept.mask = options.dropout_mask;
   switch (options.attention) {
@@ -78,7 +79,8 @@ void Trainer::make_batch() {
     backend.unary(Unary::sin, batch_.hidden, batch_.hidden, 0);
     return;
   }
-  batch_.embeddings_want_grad = options_.checkpoint.kind != CheckpointKind::none;
+  batch_.embeddings_want_grad =
+      options_.checkpoint.kind != CheckpointKind::none && options_.checkpoint.kind != CheckpointKind::selective;
   batch_.ids = memory_.empty({b, s}, DType::int64, "input_ids");
   batch_.labels = memory_.empty({b, s}, DType::int64, "labels");
   backend.tokens(batch_.ids, config_.vocab, 1);

@@ -31,8 +31,11 @@ class Trainer {
   Tape& tape() { return tape_; }
   const Tensor& loss() const { return output_.loss; }
   const Batch& batch() const { return batch_; }
-  Bytes host_bytes() const { return optimizer_.host_bytes(); }  ///< of optimizer states, in the host's memory
-  Ledger::Instant ready() const { return ready_; }              ///< before the first step
+  /// Of optimizer states and offloaded boundaries, in the host's memory.
+  Bytes host_bytes() const {
+    return optimizer_.host_bytes() + tape_.host_ledger().peak(0, tape_.host_ledger().now()).tally.requested;
+  }
+  Ledger::Instant ready() const { return ready_; }  ///< before the first step
 
   /// One forward and backward; gradients are left on the parameters. Part of step().
   StepMarks::Micro forward_backward();

@@ -21,14 +21,20 @@ std::string loss_word(const LossChoice& l) {
 }
 
 std::string checkpoint_word(const Checkpointing& c) {
-  const char* variant = c.reentrant ? ",reentrant" : "";
+  const char* variant = c.on_host ? ",on-host" : c.reentrant ? ",reentrant" : "";
   switch (c.kind) {
     case CheckpointKind::none: return "none";
     case CheckpointKind::per_layer: return fmt::format("per-layer{}", variant);
     case CheckpointKind::segments: return fmt::format("segments:{}{}", c.n, variant);
     case CheckpointKind::sequential: return fmt::format("sequential:{}{}", c.n, variant);
+    case CheckpointKind::every: return fmt::format("every:{}{}", c.n, variant);
+    case CheckpointKind::first: return fmt::format("first:{}{}", c.n, variant);
+    case CheckpointKind::selective: break;
   }
-  return "?";
+  std::string parts;
+  for (const PartWord& p : kParts)
+    if (c.parts.*p.part) parts += (parts.empty() ? "" : "+") + std::string(p.name);
+  return "selective:" + parts;
 }
 
 }  // namespace vramplan

@@ -109,7 +109,17 @@ std::string quant_word(const Quantisation& q);
 /// "chunked:8"
 std::string loss_word(const LossChoice& l);
 
-/// "none", "per-layer", "segments:32", "sequential:4", with ",reentrant" where that is asked for.
+/// "none", "per-layer", "segments:32", "sequential:4", "every:2", "first:8", "selective:attention+mlp"; with
+/// ",reentrant" or ",on-host" where that is asked for.
 std::string checkpoint_word(const Checkpointing& c);
+
+struct PartWord {
+  std::string_view name;
+  bool RecomputedParts::*part;
+};
+inline constexpr PartWord kParts[]{{"attention", &RecomputedParts::attention},
+                                   {"mlp", &RecomputedParts::mlp},
+                                   {"activation", &RecomputedParts::activation},
+                                   {"norms", &RecomputedParts::norms}};
 
 }  // namespace vramplan

@@ -55,6 +55,28 @@ TEST_CASE("styles x attention x precision x N x variant") {
         }
 }
 
+TEST_CASE("some layers, parts of layers, boundaries on the host") {
+  std::vector<Checkpointing> ways{{CheckpointKind::every, 2, false, {}, false},
+                                  {CheckpointKind::first, 1, true, {}, false},
+                                  {CheckpointKind::per_layer, 0, true, {}, true},
+                                  {CheckpointKind::segments, 2, false, {}, true}};
+  for (const PartWord& p : kParts) {
+    ways.push_back({CheckpointKind::selective, 0, false, {}, false});
+    ways.back().parts.*p.part = true;
+  }
+  for (const test::NamedModel& m : test::small_models())
+    for (AttentionForm a : {AttentionForm::eager, AttentionForm::sdpa})
+      for (Precision p : {Precision::fp32, Precision::amp_bf16})
+        for (const Checkpointing& k : ways) {
+          if (m.config.architecture == Architecture::textbook && k.kind == CheckpointKind::selective) continue;
+          CAPTURE(m.name);
+          CAPTURE(checkpoint_word(k));
+          TrainOptions r = test::small_run(p, a);
+          r.checkpoint = k;
+          compare(m.config, r);
+        }
+}
+
 TEST_CASE("optimizers, accumulation, clipping, outputs kept") {
   for (OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::adam, OptimizerKind::sgd, OptimizerKind::adafactor})
     for (OptimizerForm form : {OptimizerForm::foreach, OptimizerForm::for_loop, OptimizerForm::fused})

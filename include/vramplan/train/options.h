@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "vramplan/model/loss.h"
+#include "vramplan/model/parts.h"
 #include "vramplan/tensor/device.h"
 #include "vramplan/tensor/dtype.h"
 
@@ -42,11 +43,16 @@ struct Optimizer {
 ///   per_layer   every layer alone, as Hugging Face does
 ///   segments    n runs of layers, each checkpointed; the first (layers mod n) get the extra layer
 ///   sequential  torch.utils.checkpoint.checkpoint_sequential: n - 1 runs of layers / n, the rest plain
-enum class CheckpointKind { none, per_layer, segments, sequential };
+///   every       layers 0, n, 2n ... alone, the others plain (torchtitan's selective option by number)
+///   first       the first n layers alone, the others plain (Megatron's "block")
+///   selective   parts of every layer (Megatron's recompute_modules)
+enum class CheckpointKind { none, per_layer, segments, sequential, every, first, selective };
 struct Checkpointing {
   CheckpointKind kind = CheckpointKind::none;
   std::int64_t n = 0;
   bool reentrant = false;
+  RecomputedParts parts;  ///< of selective
+  bool on_host = false;   ///< boundaries wait in the host's memory (reentrant)
   bool operator==(const Checkpointing&) const = default;
 };
 
