@@ -34,6 +34,11 @@ std::vector<Flag> RunFlags::flags() {
        "by a comma",
        &offload_, r},
       {"--ema", "", "an averaged copy of the model", &ema_, r},
+      {"--zero-in-place", "", "zero_grad(set_to_none=False): gradients stay", &zero_in_place_, r},
+      {"--use-cache", "", "the model fills a key/value cache while it is trained", &use_cache_, r},
+      {"--evaluate", "", "a forward pass in eval mode after each step", &evaluate_, r},
+      {"--ddp", "HOW", "one replica of DistributedDataParallel: copies (gradients and buckets) or views (buckets only)",
+       &ddp_, r},
       {"--lora", "SPEC", "train adapters only: r=16,targets=all-linear,dropout=0.05,dtype=fp32 (or base)", &lora_, r},
       {"--quant", "SPEC",
        "the frozen model in few bits by bitsandbytes: nf4, fp4 or int8; nf4,double,upcast: scales in 8 bits too, and "
@@ -252,6 +257,11 @@ void RunFlags::read(Job& job) const {
   r.precision = word(kPrecisions, precision_, "--precision", Precision::bf16);
   r.optimizer = optimizer();
   r.ema = ema_;
+  r.zero_in_place = zero_in_place_;
+  r.use_cache = use_cache_;
+  r.evaluate = evaluate_;
+  r.ddp = !ddp_.empty();
+  r.bucket_views = word(kBuckets, ddp_, "--ddp", false);
   r.attention = word(kAttentions, attention_, "--attention", AttentionForm::sdpa);
   read_kept(r);
   if (!lora_.empty()) r.lora = lora();

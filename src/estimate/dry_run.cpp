@@ -22,7 +22,7 @@ DryRun::DryRun(const ModelConfig& model, const TrainOptions& options) : trainer_
   steps_[1] = trainer_.step();
   second_flops_ = (backend_.flops() - before) * static_cast<double>(options.accumulate) /
                   static_cast<double>(steps_[1].micro.size());
-  peak_ = ledger().peak(steps_[1].micro[0].forward, steps_[1].end);
+  peak_ = ledger().peak(steps_[1].micro[0].forward, steps_[1].after);
 }
 
 Phase DryRun::peak_phase() const { return peak_.at == 0 ? Phase::init : ledger().events()[peak_.at - 1].phase; }
@@ -31,7 +31,7 @@ std::vector<PhasePeak> DryRun::phases() const {
   std::array<Bytes, kPhaseNames.size()> highest{};
   Bytes live;
   const auto& events = ledger().events();
-  for (Ledger::Instant i = 0; i < steps_[1].end; ++i) {
+  for (Ledger::Instant i = 0; i < steps_[1].after; ++i) {
     const Event& e = events[i];
     if (e.kind == Event::Kind::allocate)
       live += ledger().record(e.record).bytes;
@@ -50,7 +50,7 @@ std::optional<DryRun::Allocator> DryRun::replay(const AllocatorOptions& options,
   Replay r(ledger(), options, workspace);
   if (!r.run(steps_[1].micro[0].forward)) return std::nullopt;
   r.reset_peaks();
-  if (!r.run(steps_[1].end)) return std::nullopt;
+  if (!r.run(steps_[1].after)) return std::nullopt;
   return Allocator{r.peaks(), r.retries()};
 }
 
@@ -58,7 +58,7 @@ std::vector<SegmentLayout> DryRun::layout_at_peak(const AllocatorOptions& option
   Replay first(ledger(), options, workspace);
   if (!first.run(steps_[1].micro[0].forward)) return {};
   first.reset_peaks();
-  if (!first.run(steps_[1].end)) return {};
+  if (!first.run(steps_[1].after)) return {};
   Replay again(ledger(), options, workspace);
   again.run(std::max(first.peak_at(), steps_[1].micro[0].forward));
   return again.layout();

@@ -45,6 +45,10 @@ void check_job(const Job& job) {
   need(!r.lora || job.model.architecture != Architecture::textbook, "the textbook block has no adapters", "--lora",
        "name a model");
   check_optimizer(r, need);
+  need(!r.use_cache || r.checkpoint.kind == CheckpointKind::none, "checkpointing turns the key/value cache off",
+       "--use-cache", "leave it out: transformers does");
+  need(!r.ddp || !r.optimizer.in_backward, "DDP reduces gradients that a step in backward has freed", "--ddp",
+       "leave out --optimizer-in-backward");
   need(r.loss.form != LossForm::chunked || (r.loss.chunks >= 1 && r.loss.chunks <= r.seq),
        "the loss must have 1 part or more, and at most one a token", "--loss", "for example --loss chunked:8");
   need(r.loss.form != LossForm::shifted && r.loss.form != LossForm::smoothed || r.seq >= 2,

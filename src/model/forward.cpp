@@ -3,8 +3,6 @@
 #include <memory>
 #include <utility>
 
-#include <memory>
-
 #include "model/positions.h"
 #include "tape/activation.h"
 #include "tape/checkpoint.h"
@@ -86,15 +84,26 @@ ModelOutput textbook(Tape& t, const ModelConfig& c, const Weights& w, const Batc
 
 ModelOutput forward(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch,
                     const AttentionChoice& attention, const RunStack& run, const LossChoice& loss) {
+  if (attention.cache) attention.cache->clear();
   if (c.architecture == Architecture::textbook) return textbook(t, c, w, batch, attention.kept, run);
   Tensor hidden = c.architecture == Architecture::gpt2 ? gpt2_body(t, c, w, batch, attention, run)
                                                        : llama_body(t, c, w, batch, attention, run);
   InPhase phase(t.memory(), Phase::loss);
-  return loss_head(t, loss, std::move(hidden), w.head, batch.labels);
+  ModelOutput out = loss_head(t, loss, std::move(hidden), w.head, batch.labels);
+  if (attention.cache) out.cache = std::exchange(*attention.cache, {});
+  return out;
 }
 
 Tensor run_part(Tape& t, bool recomputed, const Segment& part, const Tensor& x) {
   return recomputed ? checkpoint(t, Recompute::non_reentrant, part, x) : part(x, {});
+}
+
+void update_cache(Tape& t, const AttentionChoice& choice, Tensor& k, Tensor& v) {
+  if (!choice.cache) return;
+  for (Tensor* x : {&k, &v}) {
+    *x = cat_with_nothing(t, *x);
+    choice.cache->push_back(*x);
+  }
 }
 
 EagerAttention run_attention(Tape& t, const AttentionChoice& choice, const Attend& attend, const Tensor& q,

@@ -3,6 +3,7 @@
 // stack of layers.
 #pragma once
 #include <functional>
+#include <memory>
 
 #include "model/loss_heads.h"
 #include "model/weights.h"
@@ -15,7 +16,8 @@ struct AttentionChoice {
   bool eager = false;
   SdpaKernel kernel = SdpaKernel::automatic;
   RecomputedParts recomputed;
-  EagerArgs kept;  ///< of eager attention: scale and dropout are the layer's
+  std::shared_ptr<std::vector<Tensor>> cache;  ///< DynamicCache: null when there is none
+  EagerArgs kept;                              ///< of eager attention: scale and dropout are the layer's
 };
 
 /// The repeated layers of one forward pass, ready to be run in order.
@@ -50,6 +52,8 @@ Tensor textbook_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, cons
 using Attend = std::function<EagerAttention(const Tensor& q, const Tensor& k, const Tensor& v)>;
 EagerAttention run_attention(Tape& t, const AttentionChoice& choice, const Attend& attend, const Tensor& q,
                              const Tensor& k, const Tensor& v);
+/// Keys and values as the cache returns them: copies, when there is a cache.
+void update_cache(Tape& t, const AttentionChoice& choice, Tensor& k, Tensor& v);
 /// A part of a layer as a function of x, recomputed in backward or not.
 Tensor run_part(Tape& t, bool recomputed, const Segment& part, const Tensor& x);
 

@@ -29,7 +29,9 @@ EagerAttention attention(Tape& t, const ModelConfig& c, const LayerWeights& w, c
     return transpose(t, view(t, part, {x.size(0), x.size(1), c.heads, c.head_dim}), 1, 2);
   };
   const auto parts = split3(t, conv1d(t, x, w.qkv.weight, w.qkv.bias));  // [b, s, 3h]
-  const Tensor k = heads(parts[1]), v = heads(parts[2]), q = heads(parts[0]);
+  Tensor k = heads(parts[1]), v = heads(parts[2]);
+  const Tensor q = heads(parts[0]);
+  update_cache(t, choice, k, v);
   const Attend core = [&t, &c, mask, choice](const Tensor& queries, const Tensor& keys, const Tensor& values) {
     return attend(t, c, queries, keys, values, mask, choice);
   };

@@ -32,7 +32,7 @@ EagerAttention attention(Tape& t, const ModelConfig& c, const LayerWeights& w, c
     return transpose(t, view(t, apply_linear(t, p, x), {x.size(0), x.size(1), -1, c.head_dim}), 1, 2);
   };
   Tensor q = project(w.q), k = project(w.k);
-  const Tensor v = project(w.v);  // [b, k, s, d]
+  Tensor v = project(w.v);  // [b, k, s, d]
   if (cos) {
     const Tensor wide_cos = unsqueeze(t, cos, 1), wide_sin = unsqueeze(t, sin, 1);
     const Tensor rotated = rotate(t, q, wide_cos, wide_sin);
@@ -40,6 +40,7 @@ EagerAttention attention(Tape& t, const ModelConfig& c, const LayerWeights& w, c
     q = rotated;
     k = rotated_k;
   }
+  update_cache(t, choice, k, v);
   const Attend core = [&t, &c, mask, choice](const Tensor& queries, const Tensor& keys, const Tensor& values) {
     return attend(t, c, queries, keys, values, mask, choice);
   };

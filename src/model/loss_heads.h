@@ -1,12 +1,15 @@
 // Language-model heads with their losses, one function a form.
 #pragma once
+#include <vector>
+
 #include "tape/tape.h"
 #include "vramplan/model/loss.h"
 
 namespace vramplan {
 
 struct ModelOutput {
-  Tensor loss, logits;  ///< logits null where the caller never sees them
+  Tensor loss, logits;        ///< logits null where the caller never sees them
+  std::vector<Tensor> cache;  ///< keys and values, when the model fills a cache
 };
 
 /// Takes the only reference to hidden [b, s, h]; head [v, h], labels int64 [b, s].

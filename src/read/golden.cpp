@@ -151,6 +151,16 @@ void inputs(const JsonObject& in, GoldenCase& g) {
   t.keeps_output = in.text_or("caller", "loss_only") == "keeps_output";
   t.accumulate = in.integer_or("grad_accum", 1);
   t.ema = in.boolean_or("ema", false);
+  if (in.has("loop")) {
+    const JsonObject l = in.object("loop");
+    t.zero_in_place = !l.boolean_or("set_to_none", true);
+    t.use_cache = l.boolean_or("use_cache", false);
+    t.evaluate = l.boolean_or("evaluate", false);
+  }
+  if (in.has("ddp")) {
+    t.ddp = true;
+    t.bucket_views = in.object("ddp").boolean_or("views", false);
+  }
   if (in.has("lora")) {
     t.lora = lora(in.object("lora"));
     if (g.config.architecture == Architecture::gpt2 || g.config.architecture == Architecture::textbook)

@@ -64,6 +64,10 @@ json job_of(const Job& job) {
                               {"dropout", r.lora->dropout},
                               {"dtype", word_for(kAdapterTypes, r.lora->full_precision)}}
                        : json();
+  run["zero_in_place"] = r.zero_in_place;
+  run["use_cache"] = r.use_cache;
+  run["evaluate"] = r.evaluate;
+  run["ddp"] = r.ddp ? json(word_for(kBuckets, r.bucket_views)) : json();
   run["loss"] = loss_word(r.loss);
   run["quant"] = r.quant ? json(quant_word(*r.quant)) : json();
   json j{{"model", model_of(job.model)}, {"run", run}};

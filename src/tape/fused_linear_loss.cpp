@@ -14,11 +14,12 @@ std::int64_t next_power_of_two(std::int64_t n) {
 }
 
 /// The gradients wait since forward; they are multiplied by the loss's in place.
-Grads fused_linear_backward(Tape& t, Node& n, Grads&) {
-  Grads out{n.get(t, 0), n.get(t, 1)};
-  for (Tensor& g : out)
-    if (g) g->pinned = true;
-  return out;
+Grads fused_linear_backward(Tape& t, Node& n, Grads& dy) {
+  {  // torch.equal(grad_output, torch.tensor(1.0, device=...))
+    const Tensor one = filled(t, {}, dy[0].dtype(), 1, "tensor");
+    const Tensor equal = t.memory().empty({}, DType::boolean, "eq"), all = t.memory().empty({}, DType::boolean, "all");
+  }
+  return {n.get(t, 0), n.get(t, 1)};
 }
 
 /// A stored gradient's rows [from, from + count).
@@ -39,7 +40,10 @@ Tensor fused_linear_cross_entropy(Tape& t, const Tensor& x, const Tensor& weight
   const Tensor dw = weight.requires_grad() ? filled(t, weight.shape(), weight.dtype(), 0, "zeros_like") : Tensor();
   const Tensor losses = filled(t, {n}, DType::fp32, 0, "zeros");
   const Tensor mask = m.empty({n}, DType::boolean, "ne");
-  { const Tensor counted = m.empty({}, DType::int64, "sum"); }
+  {
+    const Tensor counted = m.empty({}, DType::int64, "sum");
+    const Scratch wide(m, storage_bytes(DType::int64, n), "_to_copy");
+  }
   Tensor logits = m.empty({part, v}, x.dtype(), "empty");
   auto product = [&](const Tensor& y, const Tensor& a, const Tensor& c, double beta) {
     m.ledger().product(Event::Kind::product);
@@ -52,7 +56,14 @@ Tensor fused_linear_cross_entropy(Tape& t, const Tensor& x, const Tensor& weight
     b.cross_entropy_gradient(made, t.view_of(losses, {count}, {1}, from, DType::fp32),
                              t.view_of(target, {count}, {1}, target->offset + from, DType::int64), target);
     product(rows_of(t, dx, from, count), made, weight, 0);
-    if (dw) product(dw, transposed(t, made, 0, 1), rows, 1);
+    if (!dw) continue;
+    if (dw.dtype() != DType::fp32) {
+      product(dw, transposed(t, made, 0, 1), rows, 1);
+      continue;
+    }
+    const Tensor share_of_part = m.empty(dw.shape(), DType::fp32, "mm");  // only 16-bit products are added in place
+    product(share_of_part, transposed(t, made, 0, 1), rows, 0);
+    b.accumulate(dw, share_of_part, 1);
   }
   logits.reset();
   Tensor loss = m.empty({}, DType::fp32, "sum");

@@ -61,7 +61,7 @@ class Tape {
   // ---- modes ----
 
   /// register_post_accumulate_grad_hook of every leaf: told when a leaf's gradient is complete.
-  std::function<void(const TensorImpl& leaf)> after_accumulate;
+  std::function<void(TensorImpl& leaf)> after_accumulate;
   Device device;  ///< the card that kernels size their own memory for
   bool grad_enabled = true;
   bool recomputing = false;

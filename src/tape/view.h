@@ -30,6 +30,9 @@ Tensor expand(Tape& t, const Tensor& x, const Dims& shape);
 /// A new tensor: a and b joined along the last dimension. Keeps nothing.
 Tensor cat_last(Tape& t, const Tensor& a, const Tensor& b);
 
+/// torch.cat of an empty tensor and x: a contiguous copy. Its gradient is a view.
+Tensor cat_with_nothing(Tape& t, const Tensor& x);
+
 /// No gradient: used by backward functions.
 Tensor transposed(Tape& t, const Tensor& x, int a, int b);
 

@@ -28,6 +28,7 @@ Adapters adapters_of(const Lora& lora, Precision precision) {
 AttentionChoice attention_choice(const TrainOptions& options) {
   AttentionChoice c;
   c.recomputed = options.checkpoint.parts;
+  if (options.use_cache) c.cache = std::make_shared<std::vector<Tensor>>();
   c.kept.extra_copies = options.score_copies;
   c.kept.mask = options.dropout_mask;
   switch (options.attention) {
@@ -50,6 +51,7 @@ Trainer::Trainer(Backend& backend, const ModelConfig& c, const TrainOptions& opt
       attention_(attention_choice(options)),
       run_(layer_runner(options.checkpoint)) {
   if (options.ema) make_average();
+  if (options.ddp) buckets_.emplace(tape_, weights_.trainable, options.bucket_views);
   make_batch();
   ready_ = ledger_.now();
 }
@@ -91,12 +93,13 @@ StepMarks::Micro Trainer::forward_backward() {
   StepMarks::Micro marks;
   marks.forward = ledger_.now();
   ledger_.enter(Phase::forward);
+  if (buckets_) buckets_->before_forward();
   const auto type = autocast_type(options_.precision);
   if (type) tape_.enter_autocast(type);
   {
     // The old loss, and with it the old graph, lives until the new one is bound.
     ModelOutput made = vramplan::forward(tape_, config_, weights_, batch_, attention_, run_, options_.loss);
-    if (!options_.keeps_output) made.logits.reset();
+    if (!options_.keeps_output) made.logits.reset(), made.cache.clear();
     output_ = std::move(made);
   }
   if (type) tape_.leave_autocast();
@@ -106,7 +109,24 @@ StepMarks::Micro Trainer::forward_backward() {
 }
 
 void Trainer::zero_grad() {
-  for (const Parameter& p : weights_.trainable) p.tensor->grad.reset();
+  for (const Parameter& p : weights_.trainable) {
+    if (!options_.zero_in_place)
+      p.tensor->grad.reset();
+    else if (p.tensor->grad)
+      memory_.backend().fill(Tensor(p.tensor->grad), 0);
+  }
+}
+
+/// model.eval() and torch.no_grad(): no dropout, no checkpointing, nothing is kept.
+void Trainer::evaluate() {
+  Restore no_grad(tape_.grad_enabled, false);
+  ledger_.enter(Phase::forward);
+  ModelConfig still = config_;
+  still.embedding_dropout = still.attention_dropout = still.residual_dropout = 0;
+  const auto type = autocast_type(options_.precision);
+  if (type) tape_.enter_autocast(type);
+  vramplan::forward(tape_, still, weights_, batch_, attention_, layer_runner({}), options_.loss);
+  if (type) tape_.leave_autocast();
 }
 
 StepMarks Trainer::step() {
@@ -120,6 +140,8 @@ StepMarks Trainer::step() {
   marks.zero = ledger_.now();
   zero_grad();
   marks.end = ledger_.now();
+  if (options_.evaluate) evaluate();
+  marks.after = ledger_.now();
   return marks;
 }
 

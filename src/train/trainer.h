@@ -2,9 +2,11 @@
 // the instants between them in the ledger. Two steps show everything: optimizer states appear in the first.
 #pragma once
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "model/forward.h"
+#include "train/gradient_buckets.h"
 #include "train/optimizer_groups.h"
 #include "vramplan/train/options.h"
 
@@ -17,6 +19,7 @@ struct StepMarks {
   };
   std::vector<Micro> micro;
   Ledger::Instant clip = 0, step = 0, zero = 0, end = 0;
+  Ledger::Instant after = 0;  ///< and after an evaluation, if there is one
 };
 
 class Trainer {
@@ -44,6 +47,7 @@ class Trainer {
  private:
   void make_batch();
   void make_average();
+  void evaluate();
 
   const ModelConfig& config_;
   TrainOptions options_;
@@ -51,6 +55,7 @@ class Trainer {
   Memory memory_;
   Tape tape_;
   Weights weights_;
+  std::optional<GradientBuckets> buckets_;
   OptimizerGroups optimizer_;
   std::vector<Tensor> average_;  ///< the averaged copy of the model
   Batch batch_;

@@ -56,6 +56,7 @@ inline constexpr Word<AttentionForm> kAttentions[]{{"sdpa", AttentionForm::sdpa}
                                                    {"math", AttentionForm::math}};
 inline constexpr Word<DType> kMaskTypes[]{
     {"bool", DType::boolean}, {"bf16", DType::bf16}, {"fp16", DType::fp16}, {"fp32", DType::fp32}};
+inline constexpr Word<bool> kBuckets[]{{"copies", false}, {"views", true}};
 inline constexpr Word<bool> kAdapterTypes[]{{"fp32", true}, {"base", false}};
 inline constexpr Word<QuantKind> kQuantKinds[]{
     {"nf4", QuantKind::nf4}, {"fp4", QuantKind::fp4}, {"int8", QuantKind::int8}};

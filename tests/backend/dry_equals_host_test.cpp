@@ -108,6 +108,22 @@ TEST_CASE("every named optimizer, in step and in backward, with an averaged copy
       }
 }
 
+TEST_CASE("gradients that stay, caches, evaluations, buckets") {
+  for (const ModelConfig& c : {test::small_llama(), test::small_gpt2(0.25), test::small_mistral()})
+    for (Precision p : {Precision::fp32, Precision::bf16, Precision::amp_bf16})
+      for (bool views : {false, true}) {
+        TrainOptions r = test::small_run(p);
+        r.zero_in_place = !views;
+        r.evaluate = r.use_cache = r.ddp = true;
+        r.bucket_views = views;
+        compare(c, r);
+        r.use_cache = false;
+        r.accumulate = 2;
+        r.checkpoint = {CheckpointKind::per_layer, 0, false, {}, false};
+        compare(c, r);
+      }
+}
+
 TEST_CASE("adapters on frozen models") {
   for (const ModelConfig& c : {test::small_llama(), test::small_mistral(), test::small_qwen2(), test::small_free()})
     for (Precision p : {Precision::fp32, Precision::bf16, Precision::amp_bf16})

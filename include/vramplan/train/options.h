@@ -94,6 +94,11 @@ struct TrainOptions {
   std::optional<Quantisation> quant;  ///< of the frozen model under the adapters
   LossChoice loss;
   std::optional<double> clip;  ///< largest norm of the gradients
+  bool zero_in_place = false;  ///< zero_grad(set_to_none=False): gradients stay and are set to zero
+  bool use_cache = false;      ///< the model fills a key/value cache while it is trained
+  bool evaluate = false;       ///< a forward pass in eval mode, without gradients, after each step
+  bool ddp = false;            ///< DistributedDataParallel: one replica of several, gradients also in buckets
+  bool bucket_views = false;   ///< gradient_as_bucket_view: gradients only there
   bool ema = false;            ///< an averaged copy of the model (torch.optim.swa_utils.AveragedModel)
   bool keeps_output = false;   ///< the caller holds the model's output, and so the logits, until the next one
   bool operator==(const TrainOptions&) const = default;
