@@ -34,12 +34,16 @@ std::vector<Flag> RunFlags::flags() {
        "by a comma",
        &offload_, r},
       {"--ema", "", "an averaged copy of the model", &ema_, r},
+      {"--fp32-gradients", "", "of mixed-*: gradients are added up in fp32, as Megatron does (2 + 4 + 12)",
+       &fp32_gradients_, r},
       {"--zero-in-place", "", "zero_grad(set_to_none=False): gradients stay", &zero_in_place_, r},
       {"--use-cache", "", "the model fills a key/value cache while it is trained", &use_cache_, r},
       {"--evaluate", "", "a forward pass in eval mode after each step", &evaluate_, r},
       {"--ddp", "HOW", "one replica of DistributedDataParallel: copies (gradients and buckets) or views (buckets only)",
        &ddp_, r},
-      {"--lora", "SPEC", "train adapters only: r=16,targets=all-linear,dropout=0.05,dtype=fp32 (or base)", &lora_, r},
+      {"--lora", "SPEC",
+       "train adapters only: r=16,targets=all-linear,dropout=0.05,dtype=fp32 (or base),save=embed_tokens+lm_head",
+       &lora_, r},
       {"--quant", "SPEC",
        "the frozen model in few bits by bitsandbytes: nf4, fp4 or int8; nf4,double,upcast: scales in 8 bits too, and "
        "the rest in fp32 (prepare_model_for_kbit_training)",
@@ -157,13 +161,15 @@ Lora RunFlags::lora() const {
       l.dropout = number(value, "--lora dropout");
     } else if (key == "dtype") {
       l.full_precision = word(kAdapterTypes, value, "--lora dtype", true);
+    } else if (key == "save") {
+      for (std::string_view names = value; !names.empty();) l.saved.push_back(take_item(names, '+'));
     } else if (key == "targets") {
       l.targets.clear();
       for (std::string_view names = value; !names.empty();) l.targets.push_back(take_item(names, '+'));
     } else {
       throw UserError(fmt::format("'{}' is not a part of an adapter", item), "--lora",
-                      did_you_mean(key, {"r", "targets", "dropout", "dtype"},
-                                   "write r=16,targets=q_proj+v_proj,dropout=0.05,dtype=fp32"),
+                      did_you_mean(key, {"r", "targets", "dropout", "dtype", "save"},
+                                   "write r=16,targets=q_proj+v_proj,dropout=0.05,dtype=fp32,save=lm_head"),
                       Exit::usage);
     }
   }
@@ -173,6 +179,10 @@ Lora RunFlags::lora() const {
     if (std::find(known.begin(), known.end(), t) == known.end())
       throw UserError(fmt::format("'{}' is not a module that can have an adapter", t), "--lora targets",
                       did_you_mean(t, known, fmt::format("known: {}", fmt::join(known, ", "))), Exit::usage);
+  for (const std::string& m : l.saved)
+    if (m != "embed_tokens" && m != "lm_head")
+      throw UserError(fmt::format("'{}' can not be trained whole", m), "--lora save",
+                      did_you_mean(m, {"embed_tokens", "lm_head"}, "known: embed_tokens, lm_head"), Exit::usage);
   if (l.rank < 1 || l.dropout < 0 || l.dropout >= 1)
     throw UserError("an adapter needs a rank of at least 1 and a dropout below 1", "--lora",
                     "for example r=16,dropout=0.05", Exit::usage);
@@ -257,6 +267,7 @@ void RunFlags::read(Job& job) const {
   r.precision = word(kPrecisions, precision_, "--precision", Precision::bf16);
   r.optimizer = optimizer();
   r.ema = ema_;
+  r.fp32_gradients = fp32_gradients_;
   r.zero_in_place = zero_in_place_;
   r.use_cache = use_cache_;
   r.evaluate = evaluate_;

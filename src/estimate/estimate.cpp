@@ -18,6 +18,19 @@ std::int64_t adapter_count(const Job& job) {
   return adapter_parameter_count(job.model, adapters_of(*job.run.lora, job.run.precision));
 }
 
+/// "2 + 4 + 12 bytes a parameter", for those who plan with such sums; empty where states are not Adam's.
+std::string bytes_a_parameter(const TrainOptions& r) {
+  const Optimizer& o = r.optimizer;
+  const bool adam = o.kind == OptimizerKind::adam || o.kind == OptimizerKind::adamw;
+  if (!adam || r.lora || o.states != StateStorage::as_parameter || o.on_host || o.in_backward) return {};
+  const std::int64_t weight = item_size(parameter_type(r.precision)), gradient = r.fp32_gradients ? 4 : weight;
+  const std::int64_t states = (o.amsgrad ? 3 : 2) * (has_master_weights(r.precision) ? 4 : weight);
+  if (has_master_weights(r.precision))
+    return fmt::format("{} + {} + {} bytes a parameter: weights, gradients, fp32 weights and states", weight, gradient,
+                       4 + states);
+  return fmt::format("{} + {} + {} bytes a parameter: weights, gradients, states", weight, gradient, states);
+}
+
 void describe(Estimate& e, const Overhead& o) {
   e.assumptions = e.job.assumptions;
   e.warnings.insert(e.warnings.begin(), e.job.warnings.begin(), e.job.warnings.end());
@@ -29,6 +42,8 @@ void describe(Estimate& e, const Overhead& o) {
                                       e.job.allocator.empty() ? "its defaults" : e.job.allocator));
   e.assumptions.push_back(
       "kernels and lifetimes of PyTorch 2.15 and transformers 5.24; step 2 is reported, when optimizer states exist");
+  if (const std::string layout = bytes_a_parameter(e.job.run); !layout.empty()) e.assumptions.push_back(layout);
+  if (e.job.run.precision == Precision::amp_fp16) e.assumptions.push_back("GradScaler's few numbers are not counted");
   if (e.job.run.optimizer.paged)
     e.assumptions.push_back(
         "paged states stay in the host's memory; the driver may keep some on the card while it has room");

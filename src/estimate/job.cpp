@@ -45,6 +45,9 @@ void check_job(const Job& job) {
   need(!r.lora || job.model.architecture != Architecture::textbook, "the textbook block has no adapters", "--lora",
        "name a model");
   check_optimizer(r, need);
+  need(!r.fp32_gradients || (has_master_weights(r.precision) && !r.ddp && !r.optimizer.in_backward),
+       "gradients are added up in fp32 for fp32 master weights", "--fp32-gradients",
+       "use --precision mixed-bf16, without --ddp and --optimizer-in-backward");
   need(!r.use_cache || r.checkpoint.kind == CheckpointKind::none, "checkpointing turns the key/value cache off",
        "--use-cache", "leave it out: transformers does");
   need(!r.ddp || !r.optimizer.in_backward, "DDP reduces gradients that a step in backward has freed", "--ddp",

@@ -194,6 +194,14 @@ bool has_module(const ModelConfig& c, std::string_view module) {
   return c.architecture != Architecture::gpt2 && (module != "gate_proj" || c.mlp == MlpKind::swiglu);
 }
 
+/// A trainable copy (ModulesToSaveWrapper.update).
+Tensor clone_parameter(Tape& t, const Tensor& x) {
+  Tensor copy = t.memory().empty_like(x, x.dtype(), "parameter");
+  t.backend().unary(Unary::copy, copy, x, 0);
+  copy->requires_grad = true;
+  return copy;
+}
+
 /// Adapters of all targets in `dtype`, each taking the place of an older one.
 void make_adapters(Tape& t, const ModelConfig& c, const Adapters& adapters, DType dtype, Weights& w) {
   std::vector<Parameter> before = std::exchange(w.trainable, {});
@@ -222,6 +230,13 @@ void add_adapters(Tape& t, const ModelConfig& c, const Adapters& adapters, Weigh
   const bool stored = static_cast<bool>(w.layers.front().down.stored.codes);
   make_adapters(t, c, adapters, stored ? DType::fp32 : w.parameters.front().tensor.dtype(), w);
   if (adapters.dtype != w.trainable.front().tensor.dtype()) make_adapters(t, c, adapters, adapters.dtype, w);
+  auto save = [&](Tensor& module, const char* name) {
+    w.replaced.push_back(module);
+    module = clone_parameter(t, module);
+    w.trainable.push_back({name, module});
+  };
+  if (adapters.saves_embedding) save(w.token_embedding, "model.embed_tokens.modules_to_save.weight");
+  if (adapters.saves_head) save(w.head, "lm_head.modules_to_save.weight");
   w.parameters.insert(w.parameters.end(), w.trainable.begin(), w.trainable.end());
 }
 
@@ -267,7 +282,9 @@ std::int64_t adapter_parameter_count(const ModelConfig& c, const Adapters& adapt
                         ? "adapters on GPT-2's Conv1D layers are not modelled yet"
                         : "known: q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, all-linear",
                     Exit::usage);
-  return checked_multiply(each, c.layers);
+  const std::int64_t vocabulary = checked_multiply(c.vocab, c.hidden);
+  return checked_multiply(each, c.layers) + (adapters.saves_embedding ? vocabulary : 0) +
+         (adapters.saves_head ? vocabulary : 0);
 }
 
 std::int64_t layer_parameter_count(const ModelConfig& c) {

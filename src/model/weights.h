@@ -36,6 +36,7 @@ struct Weights {
   Tensor token_embedding, position_embedding;
   std::vector<LayerWeights> layers;
   NormWeights final_norm;
+  std::vector<Tensor> replaced;                              ///< frozen originals of modules that are trained whole
   Tensor scale_map;                                          ///< bitsandbytes' own copy of the scales' code book
   Tensor head;                                               ///< the token embedding itself when tied
   Tensor inverse_frequencies, original_inverse_frequencies;  ///< buffers of rotary embeddings, fp32
@@ -48,6 +49,7 @@ struct Adapters {
   std::int64_t rank = 8;
   double dropout = 0;
   DType dtype = DType::fp32;
+  bool saves_embedding = false, saves_head = false;        ///< trained whole: copies beside the frozen ones
   std::function<bool(const std::string& module)> targets;  ///< "q_proj", "down_proj" ...
 };
 

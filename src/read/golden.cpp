@@ -122,6 +122,9 @@ Lora lora(const JsonObject& o) {
   const std::string dtype = o.text_or("adapter_dtype", "fp32");
   if (dtype != "fp32" && dtype != "bf16" && dtype != "fp16") throw NotExpressed{"adapters in " + dtype};
   l.full_precision = dtype == "fp32";
+  if (o.has("saved"))
+    for (const ordered_json& m : o.raw("saved"))
+      if (m.is_string()) l.saved.push_back(m.get<std::string>());
   const ordered_json& targets = o.raw("targets");
   l.targets.clear();
   if (targets.is_string())

@@ -62,8 +62,10 @@ json job_of(const Job& job) {
   run["lora"] = r.lora ? json{{"r", r.lora->rank},
                               {"targets", r.lora->targets},
                               {"dropout", r.lora->dropout},
+                              {"save", r.lora->saved},
                               {"dtype", word_for(kAdapterTypes, r.lora->full_precision)}}
                        : json();
+  run["fp32_gradients"] = r.fp32_gradients;
   run["zero_in_place"] = r.zero_in_place;
   run["use_cache"] = r.use_cache;
   run["evaluate"] = r.evaluate;

@@ -94,8 +94,10 @@ void OptimizerState::adam(const std::vector<Parameter>& parameters) {
   const bool foreach = options_.form == OptimizerForm::foreach, loop = options_.form == OptimizerForm::for_loop;
   const bool l2 = options_.kind == OptimizerKind::adam && options_.weight_decay != 0;
   std::vector<Tensor> list;
+  auto narrow = [&](const Parameter& p) { return p.tensor->grad && p.tensor->grad->dtype != DType::fp32; };
   for (std::size_t i = 0; foreach && master_ && i < parameters.size(); ++i)
-    list.push_back(tape_.memory().empty_like(parameters[i].tensor, DType::fp32, "grad_fp32"));
+    if (narrow(parameters[i]))
+      list.push_back(tape_.memory().empty_like(parameters[i].tensor, DType::fp32, "grad_fp32"));
   for (std::size_t i = 0; foreach && l2 && i < parameters.size(); ++i)
     list.push_back(like(tape_, target(parameters[i], i), "_foreach_add"));
   list.clear();
@@ -104,7 +106,7 @@ void OptimizerState::adam(const std::vector<Parameter>& parameters) {
     const Tensor w = target(parameters[i], i);
     if (foreach) list.push_back(like(tape_, w, "_foreach_sqrt"));
     Tensor wide, decayed;
-    if (loop && master_) wide = tape_.memory().empty_like(w, DType::fp32, "grad_fp32");
+    if (loop && master_ && narrow(parameters[i])) wide = tape_.memory().empty_like(w, DType::fp32, "grad_fp32");
     if (loop && l2) decayed = like(tape_, w, "add");
     if (loop) {
       const Tensor root = like(tape_, w, "sqrt");

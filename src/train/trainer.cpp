@@ -1,5 +1,9 @@
 #include "train/trainer.h"
 
+#include <algorithm>
+
+#include "tape/elementwise.h"
+
 #include "train/checkpoint_policy.h"
 #include "train/clipping.h"
 
@@ -21,7 +25,14 @@ Weights make_all(Tape& t, const ModelConfig& c, const TrainOptions& options) {
 }  // namespace
 
 Adapters adapters_of(const Lora& lora, Precision precision) {
-  return {lora.rank, lora.dropout, lora.full_precision ? DType::fp32 : parameter_type(precision),
+  auto saves = [&](const char* module) {
+    return std::find(lora.saved.begin(), lora.saved.end(), module) != lora.saved.end();
+  };
+  return {lora.rank,
+          lora.dropout,
+          lora.full_precision ? DType::fp32 : parameter_type(precision),
+          saves("embed_tokens"),
+          saves("lm_head"),
           [lora](const std::string& module) { return lora.targets_module(module); }};
 }
 
@@ -50,10 +61,18 @@ Trainer::Trainer(Backend& backend, const ModelConfig& c, const TrainOptions& opt
       optimizer_(tape_, options.optimizer, has_master_weights(options.precision), weights_.trainable),
       attention_(attention_choice(options)),
       run_(layer_runner(options.checkpoint)) {
+  if (options.fp32_gradients) make_main_gradients();
   if (options.ema) make_average();
   if (options.ddp) buckets_.emplace(tape_, weights_.trainable, options.bucket_views);
   make_batch();
   ready_ = ledger_.now();
+}
+
+/// Megatron's main_grad: fp32 tensors that last, into which each 16-bit gradient is added as it arrives.
+void Trainer::make_main_gradients() {
+  Restore category(memory_.category, Category::gradient);
+  for (const Parameter& p : weights_.trainable)
+    p.tensor->grad = filled(tape_, p.tensor.shape(), DType::fp32, 0, "main_grad").ref();
 }
 
 /// AveragedModel: a deep copy, buffers and all; its updates are made in place.
@@ -110,7 +129,7 @@ StepMarks::Micro Trainer::forward_backward() {
 
 void Trainer::zero_grad() {
   for (const Parameter& p : weights_.trainable) {
-    if (!options_.zero_in_place)
+    if (!options_.zero_in_place && !options_.fp32_gradients)
       p.tensor->grad.reset();
     else if (p.tensor->grad)
       memory_.backend().fill(Tensor(p.tensor->grad), 0);

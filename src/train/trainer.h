@@ -47,6 +47,7 @@ class Trainer {
  private:
   void make_batch();
   void make_average();
+  void make_main_gradients();
   void evaluate();
 
   const ModelConfig& config_;

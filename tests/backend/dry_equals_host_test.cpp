@@ -133,7 +133,19 @@ TEST_CASE("adapters on frozen models") {
         r.lora = Lora{3, {"q_proj", "down_proj"}, 0.25, true};
         r.checkpoint = k;
         compare(c, r);
+        r.lora->saved = {"embed_tokens", "lm_head"};
+        compare(c, r);
       }
+}
+
+TEST_CASE("gradients added up in fp32") {
+  for (OptimizerForm form : {OptimizerForm::foreach, OptimizerForm::for_loop, OptimizerForm::fused}) {
+    TrainOptions r = test::small_run(Precision::mixed_bf16);
+    r.fp32_gradients = true;
+    r.optimizer.form = form;
+    r.accumulate = 2;
+    compare(test::small_llama(), r);
+  }
 }
 
 TEST_CASE("adapters on models in few bits") {

@@ -45,6 +45,25 @@ Bytes made(const Ledger& l, const StepMarks& s, const char* op, const Dims& shap
 
 }  // namespace
 
+TEST_CASE("2 + 2 + 12 and 2 + 4 + 12 bytes a parameter") {
+  const ModelConfig c = llama_of_the_table(1024, 2);
+  for (bool wide : {false, true}) {
+    TrainOptions r = test::small_run(Precision::mixed_bf16);
+    r.fp32_gradients = wide;
+    r.optimizer.form = OptimizerForm::fused;
+    DryBackend b;
+    Trainer t(b, c, r);
+    const StepMarks s = t.step();
+    Bytes sum;
+    for (const Ledger::Alive& a : t.ledger().alive(s.zero))
+      if (a.category != Category::input && a.category != Category::temporary &&
+          std::strcmp(t.ledger().record(a.record).op, "buffer") != 0 &&
+          std::strcmp(t.ledger().record(a.record).op, "step") != 0)
+        sum += t.ledger().record(a.record).bytes;
+    CHECK(sum.count() == static_cast<std::uint64_t>(parameter_count(c)) * (wide ? 18 : 16));
+  }
+}
+
 TEST_CASE("bytes of optimizer states a parameter") {
   // bitsandbytes: 2 bytes and two fp32 scales for 256 numbers, or 8 bytes; Lion half of it; Muon one state.
   ModelConfig c = llama_of_the_table(1024, 2);

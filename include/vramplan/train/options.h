@@ -62,6 +62,8 @@ struct Lora {
   std::vector<std::string> targets{"q_proj", "v_proj"};  ///< module names; "all-linear" is all but the head
   double dropout = 0;
   bool full_precision = true;  ///< adapters in fp32 whatever the model's type (peft's default)
+  /// modules_to_save: "embed_tokens", "lm_head"; trained whole, beside the frozen ones
+  std::vector<std::string> saved{};
   bool targets_module(const std::string& name) const;
   bool operator==(const Lora&) const = default;
 };
@@ -93,14 +95,15 @@ struct TrainOptions {
   std::optional<Lora> lora;  ///< train adapters only
   std::optional<Quantisation> quant;  ///< of the frozen model under the adapters
   LossChoice loss;
-  std::optional<double> clip;  ///< largest norm of the gradients
-  bool zero_in_place = false;  ///< zero_grad(set_to_none=False): gradients stay and are set to zero
-  bool use_cache = false;      ///< the model fills a key/value cache while it is trained
-  bool evaluate = false;       ///< a forward pass in eval mode, without gradients, after each step
-  bool ddp = false;            ///< DistributedDataParallel: one replica of several, gradients also in buckets
-  bool bucket_views = false;   ///< gradient_as_bucket_view: gradients only there
-  bool ema = false;            ///< an averaged copy of the model (torch.optim.swa_utils.AveragedModel)
-  bool keeps_output = false;   ///< the caller holds the model's output, and so the logits, until the next one
+  std::optional<double> clip;   ///< largest norm of the gradients
+  bool fp32_gradients = false;  ///< with master weights: gradients are added up in fp32 (Megatron's main gradients)
+  bool zero_in_place = false;   ///< zero_grad(set_to_none=False): gradients stay and are set to zero
+  bool use_cache = false;       ///< the model fills a key/value cache while it is trained
+  bool evaluate = false;        ///< a forward pass in eval mode, without gradients, after each step
+  bool ddp = false;             ///< DistributedDataParallel: one replica of several, gradients also in buckets
+  bool bucket_views = false;    ///< gradient_as_bucket_view: gradients only there
+  bool ema = false;             ///< an averaged copy of the model (torch.optim.swa_utils.AveragedModel)
+  bool keeps_output = false;    ///< the caller holds the model's output, and so the logits, until the next one
   bool operator==(const TrainOptions&) const = default;
 };
 
