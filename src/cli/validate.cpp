@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "read/allocator_trace.h"
 #include "read/data.h"
+#include "read/measured.h"
 #include "render/json.h"
 #include "render/table.h"
 #include "vramplan/base/bytes.h"
@@ -62,7 +63,7 @@ class ValidateCommand final : public Command {
       std::istringstream lines(read_file(*f.file));
       for (std::string line; std::getline(lines, line);) {
         if (line.find("\"" + f.c->id + "\"") == std::string::npos) continue;
-        if (is_allocator_trace(line)) break;
+        if (is_allocator_trace(line) || is_measurement(line)) break;
         for (const std::string& d : differing_tensors(read_golden(line, *f.file))) fmt::print("    {}\n", d);
         break;
       }

@@ -289,6 +289,7 @@ void read_row(const JsonObject& o, MeasuredRow& row) {
   const JsonObject measured = o.object("measured");
   row.kind = kind_of(measured.text("kind"));
   row.value = bytes_of(measured);
+  row.after_context = contains(measured.text("unit"), "usable");
   row.config = model(o);
   run(o, row);
 }

@@ -23,6 +23,7 @@ struct MeasuredRow {
   TrainOptions options;
   MeasuredKind kind = MeasuredKind::allocated;
   Bytes value;
+  bool after_context = false;  ///< of fits and oom: the bytes are what a context leaves
 };
 
 /// Whether a line is a measurement rather than a golden case.

@@ -14,8 +14,9 @@ bool is_verdict(const MeasuredRow& r) { return r.kind == MeasuredKind::fits || r
 
 void judge(const MeasuredRow& row, const DryRun& run, const Overhead& o, ValidatedCase& c) {
   AllocatorOptions limited;
-  const bool room = row.value > o.context;
-  if (room) limited.capacity = (row.value - o.context).count();
+  const Bytes context = row.after_context ? Bytes() : o.context;
+  const bool room = row.value > context;
+  if (room) limited.capacity = (row.value - context).count();
   const bool fits = room && run.replay(limited, o.workspace).has_value();
   c.exact = fits == (row.kind == MeasuredKind::fits);
   c.worst = c.exact ? 0 : 1;

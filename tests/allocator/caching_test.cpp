@@ -70,6 +70,20 @@ TEST_CASE("whatever is asked, the books are in order and everything comes back")
       }
       CHECK(a.allocated() <= a.reserved());
       CHECK(a.peak_allocated() >= a.allocated());
+      if (i % 50) continue;
+      Bytes held, used;  // the map is conserved, and no two free blocks lie side by side
+      for (const SegmentLayout& s : a.layout()) {
+        bool free_before = false;
+        for (const SegmentLayout::Block& b : s.blocks) {
+          CHECK(b.size > Bytes());
+          CHECK_FALSE((free_before && !b.used));
+          free_before = !b.used;
+          held += b.size;
+          if (b.used) used += b.size;
+        }
+      }
+      CHECK(held == a.reserved());
+      CHECK(used == a.allocated());
     }
     for (std::uint32_t l : live) a.release(l);
     CHECK(a.allocated() == Bytes());
