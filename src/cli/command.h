@@ -39,6 +39,8 @@ class Command {
 
 std::unique_ptr<Command> estimate_command();
 std::unique_ptr<Command> explain_command();
+std::unique_ptr<Command> plan_command();
+std::unique_ptr<Command> curve_command();
 std::unique_ptr<Command> validate_command();
 std::unique_ptr<Command> gpus_command();
 std::unique_ptr<Command> models_command();

@@ -11,8 +11,14 @@ class JobFlags {
   std::vector<Flag> flags();
   /// Throws UserError.
   Job job(const Context& context) const;
+  /// Sets a flag that takes a value, by its name with dashes, as if it had been given. Throws UserError for an unknown
+  /// one.
+  void set(const std::string& flag, const std::string& value);
+  bool given(const std::string& flag);
 
  private:
+  std::string& text_of(const std::string& flag);
+
   ModelFlags model_;
   RunFlags run_;
   CardFlags card_;

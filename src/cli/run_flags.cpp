@@ -132,7 +132,7 @@ Checkpointing RunFlags::checkpoint(const ModelConfig& model) const {
     throw UserError("--segments and --checkpoint exclude each other", "--segments", "give one of them", Exit::usage);
   Checkpointing c;
   if (!segments_.empty())
-    c = {CheckpointKind::segments, parse_count(segments_, "--segments"), false, {}, false};
+    c = {CheckpointKind::segments, parse_count(segments_, "--segments"), false};
   else if (!checkpoint_.empty())
     c = checkpoint_named(checkpoint_);
   c.reentrant = reentrant_;

@@ -59,12 +59,12 @@ void describe(Estimate& e, const Overhead& o) {
 
 }  // namespace
 
-Estimate estimate(const Job& job) {
-  check_job(job);
+namespace {
+
+/// What a run says of itself: counts, peaks, counters, verdict.
+Estimate summary(const Job& job, const DryRun& run, const Overhead& o) {
   Estimate e;
   e.job = job;
-  const DryRun run(job.model, job.run);
-  const Overhead o = default_overhead(job.card);
   e.parameters = parameter_count(job.model) + adapter_count(job);
   e.trainable = job.run.lora ? adapter_count(job) : e.parameters;
   e.states = run.states();
@@ -73,14 +73,30 @@ Estimate estimate(const Job& job) {
   e.phases = run.phases();
   e.peak = run.peak().tally.requested;
   e.peak_phase = run.peak_phase();
-  const std::vector<PeakTensor> kinds = kinds_alive(run.ledger(), run.ledger().alive(run.peak().at));
-  e.tensors.assign(kinds.begin(), kinds.begin() + static_cast<std::ptrdiff_t>(std::min(kinds.size(), kLargest)));
   e.counters = count(run, job, o);
   for (const UncertaintyPart& p : uncertainty_parts()) {
     e.uncertainty_parts.push_back({p.name, p.bytes, {}});
     e.uncertainty += p.bytes;
   }
   e.step_flops = run.flops();
+  judge(e, run, o);
+  return e;
+}
+
+}  // namespace
+
+Estimate assess(const Job& job) {
+  check_job(job);
+  return summary(job, DryRun(job.model, job.run), default_overhead(job.card));
+}
+
+Estimate estimate(const Job& job) {
+  check_job(job);
+  const DryRun run(job.model, job.run);
+  const Overhead o = default_overhead(job.card);
+  Estimate e = summary(job, run, o);
+  const std::vector<PeakTensor> kinds = kinds_alive(run.ledger(), run.ledger().alive(run.peak().at));
+  e.tensors.assign(kinds.begin(), kinds.begin() + static_cast<std::ptrdiff_t>(std::min(kinds.size(), kLargest)));
   if (job.run.checkpoint.kind != CheckpointKind::none) {
     TrainOptions plain = job.run;
     plain.checkpoint = {};
@@ -88,7 +104,6 @@ Estimate estimate(const Job& job) {
     e.without_checkpointing = Without{without.peak().tally.requested, without.held()};
     e.recompute_flops = run.flops() - without.flops();
   }
-  judge(e, run, o);
   e.tree = make_tree(kinds, run.peak().tally, o, e.counters);
   describe(e, o);
   advise(e, o);

@@ -54,7 +54,7 @@ void check_job(const Job& job) {
        "leave out --optimizer-in-backward");
   need(r.loss.form != LossForm::chunked || (r.loss.chunks >= 1 && r.loss.chunks <= r.seq),
        "the loss must have 1 part or more, and at most one a token", "--loss", "for example --loss chunked:8");
-  need(r.loss.form != LossForm::shifted && r.loss.form != LossForm::smoothed || r.seq >= 2,
+  need((r.loss.form != LossForm::shifted && r.loss.form != LossForm::smoothed) || r.seq >= 2,
        "shifted labels need at least 2 tokens", "--seq", "give --seq 2 or more");
   need(r.loss.form != LossForm::fused_linear || !autocast_type(r.precision),
        "the fused linear loss under autocast is not modelled", "--loss", "use --precision bf16, or another loss");

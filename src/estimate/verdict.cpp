@@ -89,7 +89,10 @@ void judge(Estimate& e, const DryRun& run, const Overhead& o) {
   if (!e.job.card) return;
   Counters& c = e.counters;
   c.capacity = e.job.card->usable > e.job.reserve ? e.job.card->usable - e.job.reserve : Bytes();
-  const auto squeezed = c.device_used > c.capacity ? under_pressure(run, e.job, o, c.capacity) : std::nullopt;
+  // What is allocated has to be there whatever is given back.
+  const bool hopeless = c.allocated + o.context > c.capacity;
+  const auto squeezed =
+      c.device_used > c.capacity && !hopeless ? under_pressure(run, e.job, o, c.capacity) : std::nullopt;
   if (squeezed) {
     e.warnings.push_back(
         fmt::format("fits only because the allocator gives cached memory back to the driver ({} times in two steps); "

@@ -9,7 +9,7 @@ namespace vramplan {
 
 struct ModelOutput {
   Tensor loss, logits;        ///< logits null where the caller never sees them
-  std::vector<Tensor> cache;  ///< keys and values, when the model fills a cache
+  std::vector<Tensor> cache{};  ///< keys and values, when the model fills a cache
 };
 
 /// Takes the only reference to hidden [b, s, h]; head [v, h], labels int64 [b, s].

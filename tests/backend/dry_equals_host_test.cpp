@@ -56,12 +56,12 @@ TEST_CASE("styles x attention x precision x N x variant") {
 }
 
 TEST_CASE("some layers, parts of layers, boundaries on the host") {
-  std::vector<Checkpointing> ways{{CheckpointKind::every, 2, false, {}, false},
+  std::vector<Checkpointing> ways{{CheckpointKind::every, 2, false},
                                   {CheckpointKind::first, 1, true, {}, false},
                                   {CheckpointKind::per_layer, 0, true, {}, true},
                                   {CheckpointKind::segments, 2, false, {}, true}};
   for (const PartWord& p : kParts) {
-    ways.push_back({CheckpointKind::selective, 0, false, {}, false});
+    ways.push_back({CheckpointKind::selective, 0, false});
     ways.back().parts.*p.part = true;
   }
   for (const test::NamedModel& m : test::small_models())
@@ -119,7 +119,7 @@ TEST_CASE("gradients that stay, caches, evaluations, buckets") {
         compare(c, r);
         r.use_cache = false;
         r.accumulate = 2;
-        r.checkpoint = {CheckpointKind::per_layer, 0, false, {}, false};
+        r.checkpoint = {CheckpointKind::per_layer, 0, false};
         compare(c, r);
       }
 }

@@ -93,6 +93,10 @@ struct Estimate {
 /// sizes beyond 64 bits.
 Estimate estimate(const Job& job);
 
+/// The same without breakdown, tensors, comparison and advice: verdict, counters, peaks and FLOPs. For searches, which
+/// ask many times.
+Estimate assess(const Job& job);
+
 /// Defects of an estimate against the bloaty invariant; empty when it holds.
 std::vector<std::string> broken_invariants(const Estimate& e);
 

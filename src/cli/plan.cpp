@@ -1,0 +1,105 @@
+// vramplan plan: what to run.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "cli/job_flags.h"
+#include "cli/sweep.h"
+#include "cli/values.h"
+#include "read/data.h"
+#include "render/plan.h"
+
+namespace vramplan {
+namespace {
+
+/// "rtx-4090=0.35": names as --gpu takes them.
+std::vector<Price> prices_of(const std::vector<std::string>& items, std::string_view gpus) {
+  std::vector<Price> out;
+  for (const std::string& item : items) {
+    const std::size_t equals = item.find('=');
+    if (equals == std::string::npos)
+      throw UserError(fmt::format("'{}' is not a price", item), "--price", "write CARD=USD_AN_HOUR", Exit::usage);
+    out.push_back({find_card(gpus, item.substr(0, equals)).id, number(item.substr(equals + 1), "--price")});
+  }
+  return out;
+}
+
+class PlanCommand final : public Command {
+ public:
+  std::string name() const override { return "plan"; }
+  std::string summary() const override {
+    return "what fits: the largest batch or sequence, the smallest card, the least recomputation";
+  }
+  std::string examples() const override {
+    return "  vramplan plan --model llama-3.1-8b --gpu a100-80gb --seq 8192\n"
+           "  vramplan plan --model llama-3.1-8b --gpu a100-80gb --seq 8192 --max micro-batch\n"
+           "  vramplan plan --model llama-3.1-8b --gpu h200 --micro-batch 1 --max seq --multiple 128\n"
+           "  vramplan plan --model qwen2.5-7b --seq 4096 --micro-batch 1 --smallest gpu\n"
+           "  vramplan plan --model gpt2-xl --gpu rtx-4090 --seq 1024 --micro-batch 8 --min recompute\n"
+           "  vramplan plan --model gpt2 --gpu t4 --seq 1024 --sweep micro-batch=1..16*2 --sweep segments=all --csv\n";
+  }
+  std::vector<Flag> flags() override {
+    std::vector<Flag> all = job_.flags();
+    const std::string q = "Question";
+    const std::vector<Flag> mine{
+        {"--max", "WHAT", "the largest micro-batch, or seq, that fits", &max_, q},
+        {"--smallest", "WHAT", "the smallest gpu on which it fits", &smallest_, q},
+        {"--min", "WHAT", "the least recompute with which it fits (the question asked by default)", &min_, q},
+        {"--multiple", "N", "of sequence lengths (default: 1)", &multiple_, q},
+        {"--allow-tight", "", "count 'tight' as fitting", &allow_tight_, q},
+        {"--price", "CARD=USD", "an hour of a card costs this; the cheapest is asked for then", &prices_, q},
+        {"--sweep", "FLAG=VALUES", "every combination: a,b,c or a..b or a..b*2 or a..b+8, or segments=all", &sweeps_,
+         q},
+        {"--csv", "", "rows of a sweep as CSV", &csv_, q}};
+    all.insert(all.end(), mine.begin(), mine.end());
+    return all;
+  }
+  Exit run(const Context& context) override {
+    if (!sweeps_.empty()) return sweep(context);
+    const Plan plan = answer(context);
+    fmt::print("{}", context.json ? plan_json(plan) : plan_table(plan));
+    return plan.answer ? Exit::fits : Exit::does_not_fit;
+  }
+
+ private:
+  Plan answer(const Context& context) {
+    if (int(!max_.empty()) + int(!smallest_.empty()) + int(!min_.empty()) > 1)
+      throw UserError("one question at a time", "--max", "give one of --max, --smallest and --min", Exit::usage);
+    PlanOptions options;
+    options.allow_tight = allow_tight_;
+    options.multiple = count_or(multiple_, "--multiple", 1);
+    if (options.multiple < 1)
+      throw UserError("sequence lengths are multiples of at least 1", "--multiple", "for example 128", Exit::usage);
+    if (max_ == "seq" && !job_.given("--seq")) job_.set("--seq", std::to_string(options.multiple));
+    const Job job = job_.job(context);
+    if (max_ == "micro-batch") return largest_micro_batch(job, options);
+    if (max_ == "seq") return longest_sequence(job, options);
+    if (smallest_ == "gpu") {
+      const Data data(context.data_dir);
+      return smallest_card(job, all_cards(data.gpus()), prices_of(prices_, data.gpus()), options);
+    }
+    options.thorough = !min_.empty();
+    if (min_ == "recompute" || (max_.empty() && smallest_.empty() && min_.empty()))
+      return least_recompute(job, options);
+    throw UserError(fmt::format("'{}' is not a question", max_ + smallest_ + min_), "plan",
+                    "known: --max micro-batch, --max seq, --smallest gpu, --min recompute", Exit::usage);
+  }
+
+  Exit sweep(const Context& context) {
+    const SweepTable table = run_sweep(job_, sweeps_, context);
+    fmt::print("{}", csv_ ? sweep_csv(table) : context.json ? sweep_json(table) : sweep_text(table));
+    return Exit::fits;
+  }
+
+  JobFlags job_;
+  std::string max_, smallest_, min_, multiple_;
+  bool allow_tight_ = false, csv_ = false;
+  std::vector<std::string> prices_, sweeps_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> plan_command() { return std::make_unique<PlanCommand>(); }
+
+}  // namespace vramplan

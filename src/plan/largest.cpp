@@ -1,0 +1,61 @@
+// The largest micro-batch and the longest sequence.
+#include <fmt/format.h>
+
+#include <functional>
+#include <map>
+#include <mutex>
+
+#include "plan/candidate.h"
+#include "plan/search.h"
+
+namespace vramplan {
+namespace {
+
+constexpr std::int64_t kMost = 1 << 24;
+
+struct Asked {
+  std::int64_t low, high, step;
+  const char* unit;
+  std::function<void(TrainOptions&, std::int64_t)> set;
+};
+
+/// Every value that was asked is a candidate, in order.
+Plan largest(const Job& job, const PlanOptions& options, const Asked& asked) {
+  need_card(job);
+  std::map<std::int64_t, Candidate> seen;
+  auto fits = [&](std::int64_t value) {
+    Job changed = job;
+    asked.set(changed.run, value);
+    Candidate& c = seen[value] = candidate_of(assess(changed), fmt::format("{} {}", asked.unit, value));
+    return good_enough(c, options);
+  };
+  const auto found = largest_that_fits(asked.low, asked.high, asked.step, fits);
+  Plan plan;
+  for (auto& [value, c] : seen) {
+    if (found && value == *found) plan.answer = plan.candidates.size();
+    plan.candidates.push_back(std::move(c));
+  }
+  return plan;
+}
+
+}  // namespace
+
+Plan largest_micro_batch(const Job& job, const PlanOptions& options) {
+  Plan plan =
+      largest(job, options, {1, kMost, 1, "micro-batch", [](TrainOptions& r, std::int64_t v) { r.micro_batch = v; }});
+  plan.question = fmt::format("the largest micro-batch of {} tokens that fits", job.run.seq);
+  return plan;
+}
+
+Plan longest_sequence(const Job& job, const PlanOptions& options) {
+  const bool learned = job.model.position == PositionKind::learned;
+  const std::int64_t step = options.multiple, high = (learned ? job.model.positions : kMost) / step * step;
+  Plan plan = largest(job, options, {step, high, step, "seq", [](TrainOptions& r, std::int64_t v) { r.seq = v; }});
+  plan.question =
+      fmt::format("the longest sequence, a multiple of {}, that fits at micro-batch {}", step, job.run.micro_batch);
+  if (learned && plan.answer && plan.candidates[*plan.answer].job.run.seq == high)
+    plan.notes.push_back(fmt::format("no longer than the {} learned positions of the model", job.model.positions));
+  return plan;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,55 @@
+#include "plan/search.h"
+
+#include <algorithm>
+#include <map>
+
+namespace vramplan {
+namespace {
+
+class Search {
+ public:
+  Search(std::int64_t low, std::int64_t count, std::int64_t step, const std::function<bool(std::int64_t)>& fits)
+      : low_(low), count_(count), step_(step), fits_(fits) {}
+
+  /// Each value is asked once.
+  bool fits(std::int64_t i) {
+    const auto [it, fresh] = known_.try_emplace(i, false);
+    if (fresh) it->second = fits_(low_ + i * step_);
+    return it->second;
+  }
+
+  std::optional<std::int64_t> run() {
+    if (!fits(0)) return std::nullopt;
+    std::int64_t good = 0, bad = 1;
+    while (bad < count_ && fits(bad)) good = bad, bad = std::min(2 * bad + 1, count_);
+    while (bad - good > 1) {
+      const std::int64_t middle = good + (bad - good) / 2;
+      (fits(middle) ? good : bad) = middle;
+    }
+    return low_ + beyond(good) * step_;
+  }
+
+ private:
+  /// `good`, or a larger value that fits although one between does not.
+  std::int64_t beyond(std::int64_t good) {
+    std::int64_t highest = good;
+    for (std::int64_t more : {good + 2, good + 3, good + good / 4, good + good / 2})
+      if (more > good && more < count_ && fits(more)) highest = std::max(highest, more);
+    for (std::int64_t i = highest + 1; highest > good && i < count_ && fits(i); ++i) highest = i;
+    return highest;
+  }
+
+  std::int64_t low_, count_, step_;
+  const std::function<bool(std::int64_t)>& fits_;
+  std::map<std::int64_t, bool> known_;
+};
+
+}  // namespace
+
+std::optional<std::int64_t> largest_that_fits(std::int64_t low, std::int64_t high, std::int64_t step,
+                                              const std::function<bool(std::int64_t)>& fits) {
+  if (high < low) return std::nullopt;
+  return Search(low, (high - low) / step + 1, step, fits).run();
+}
+
+}  // namespace vramplan

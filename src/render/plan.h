@@ -1,0 +1,15 @@
+// Plans as text, JSON and CSV.
+#pragma once
+#include <string>
+
+#include "render/table.h"
+#include "vramplan/plan/plan.h"
+
+namespace vramplan {
+
+/// The answer first, then the candidates worth seeing.
+std::string plan_table(const Plan& plan);
+/// {"question", "answer", "candidates"}: every candidate, bytes as integers.
+std::string plan_json(const Plan& plan);
+
+}  // namespace vramplan
