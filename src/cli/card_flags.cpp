@@ -20,7 +20,11 @@ void CardFlags::read(const Context& context, Job& job) const {
   if (!gpu_.empty() && !gpu_memory_.empty())
     throw UserError("--gpu and --gpu-memory exclude each other", "--gpu", "give one of them", Exit::usage);
   if (!gpu_.empty()) job.card = find_card(Data(context.data_dir).gpus(), gpu_);
-  if (!gpu_memory_.empty()) job.card = card_of_size(parse_bytes(gpu_memory_));
+  if (!gpu_memory_.empty()) {
+    job.card = card_of_size(parse_bytes(gpu_memory_));
+    if (job.card->usable == Bytes())
+      throw UserError("a card without memory", "--gpu-memory", "for example --gpu-memory 24GiB", Exit::usage);
+  }
   if (allocator_ == "expandable")
     job.allocator = "expandable_segments:True";
   else if (allocator_ != "native")

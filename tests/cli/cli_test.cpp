@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -183,4 +185,83 @@ TEST_CASE("what a config file is called changes nothing about its model") {
     CHECK(has(r.err, "1024 learned positions"));
   }
   fs::remove_all(folder);
+}
+
+TEST_CASE("plans") {
+  const Result a =
+      run("plan --model llama-3.1-8b --gpu a100-80gb --seq 8192 --checkpoint per-layer --optimizer adamw8bit --max "
+          "micro-batch --json");
+  CHECK(a.status == 0);
+  const auto j = nlohmann::json::parse(a.out);
+  const auto b = j.at("answer").at("micro_batch").get<int>();
+  auto verdict = [](int n) {
+    return nlohmann::json::parse(run("estimate --model llama-3.1-8b --gpu a100-80gb --seq 8192 --checkpoint per-layer "
+                                     "--optimizer adamw8bit --json "
+                                     "--micro-batch " +
+                                     std::to_string(n))
+                                     .out)
+        .at("verdict");
+  };
+  CHECK(verdict(b) == "fits");
+  CHECK(verdict(b + 1) != "fits");
+  CHECK(has(run("plan --model gpt2-xl --gpu rtx-4090 --seq 1024 --micro-batch 8 --min recompute").out, "<- answer"));
+  CHECK(run("plan --model llama-3.1-70b --gpu t4 --seq 4096").status == 1);
+  CHECK(has(run("plan --model gpt2 --seq 1024 --smallest gpu --price t4=0.3 --price rtx-4090=0.5").out, "tesla-t4"));
+  const Result seq = run("plan --model gpt2 --gpu a100-80gb --max seq --multiple 64");
+  CHECK(has(seq.out, "seq 1024"));
+  CHECK(has(seq.out, "learned positions"));
+}
+
+TEST_CASE("sweeps: a row a combination in order, refused combinations with their reason") {
+  const Result r = run("plan --model gpt2 --gpu t4 --seq 1024 --sweep micro-batch=1..4*2 --sweep segments=4,13 --csv");
+  CHECK(r.status == 0);
+  std::istringstream lines(r.out);
+  std::vector<std::string> rows;
+  for (std::string l; std::getline(lines, l);) rows.push_back(l);
+  REQUIRE(rows.size() == 7);
+  CHECK(rows[0].starts_with("micro-batch,segments,verdict,"));
+  CHECK(rows[1].starts_with("1,4,fits,"));
+  CHECK(has(rows[2], "13 segments over 12 layers"));
+  CHECK(rows[5].starts_with("4,4,"));
+  CHECK(run("plan --model gpt2 --gpu t4 --seq 1024 --sweep segments=all --json").out.find("\"segments\": \"12\"") !=
+        std::string::npos);
+  for (const char* bad :
+       {"micro-batch=1..1000000000", "micro-batch=1..1000 --sweep seq=1..1024 --sweep accumulate=1..9",
+        "microbatch=1,2", "micro-batch", "micro-batch=4..1", "seq=all", "micro-batch=1..8*1"}) {
+    CAPTURE(bad);
+    const Result refused = run(std::string("plan --model gpt2 --gpu t4 --seq 512 --sweep ") + bad);
+    CHECK(refused.status == 2);
+    CHECK(has(refused.err, "vramplan:"));
+  }
+  CHECK(has(run("plan --model gpt2 --gpu t4 --seq 512 --sweep microbatch=1").err, "micro-batch"));
+}
+
+TEST_CASE("the curve marks the square root of L and the lowest peak") {
+  const Result r = run("curve --layers 16 --hidden 256 --heads 8 --micro-batch 2 --seq 128");
+  CHECK(r.status == 0);
+  CHECK(has(r.out, "<- lowest peak"));
+  const auto j =
+      nlohmann::json::parse(run("curve --layers 16 --hidden 256 --heads 8 --micro-batch 2 --seq 128 --json").out);
+  CHECK(j.at("square_root") == 4);
+  CHECK(j.at("points").size() == 16);
+}
+
+TEST_CASE("settings of the training loop are refused where they mean nothing") {
+  struct Row {
+    const char *flags, *says;
+  };
+  for (const Row& r :
+       {Row{"--quant nf4", "frozen"}, Row{"--quant nf5 --lora r=8", "nf4"}, Row{"--lora r=1000000000000", "rank"},
+        Row{"--optimizer-in-backward --accumulate 4", "step in backward"},
+        Row{"--optimizer lion --optimizer-form fused", "one form"}, Row{"--optimizer sgd --amsgrad", "amsgrad"},
+        Row{"--checkpoint selective:attentoin", "attention"}, Row{"--checkpoint every:99", "layers"},
+        Row{"--offload boundaries", "boundaries"}, Row{"--offload disk", "optimizer"},
+        Row{"--loss chunked:5000", "part"}, Row{"--loss chunky", "chunked"}, Row{"--fp32-gradients", "fp32"},
+        Row{"--use-cache --checkpoint per-layer", "cache"}, Row{"--ddp sideways", "copies"},
+        Row{"--loss fused-linear --precision amp", "autocast"}}) {
+    CAPTURE(r.flags);
+    const Result x = run(std::string("estimate --model llama-3.2-1b --seq 512 ") + r.flags);
+    CHECK(x.status == 2);
+    CHECK(has(x.err, r.says));
+  }
 }
