@@ -12,8 +12,11 @@ class CardFlags {
   void read(const Context& context, Job& job) const;
 
  private:
+  Card named_card(const Context& context) const;
+  std::optional<Card> card(const Context& context) const;
+
   bool allocator_map_ = false;
-  std::string gpu_, gpu_memory_, allocator_, reserve_;
+  std::string gpu_, gpu_memory_, gpu_file_, mig_, allocator_, reserve_, fraction_, calibration_;
 };
 
 }  // namespace vramplan

@@ -1,6 +1,9 @@
 #include "estimate/dry_run.h"
 
 #include <algorithm>
+#include <numeric>
+
+#include "hardware/speed_of.h"
 
 namespace vramplan {
 
@@ -16,14 +19,23 @@ TrainOptions shortened(TrainOptions o) {
 
 }  // namespace
 
-DryRun::DryRun(const ModelConfig& model, const TrainOptions& options) : trainer_(backend_, model, shortened(options)) {
+DryRun::DryRun(const Job& job)
+    : backend_(speed_of(job.card.value_or(reference_card()), job.calibration.efficiency)),
+      trainer_(backend_, job.model, shortened(job.run)) {
+  backend_.follow(trainer_.ledger());
   steps_[0] = trainer_.step();
-  const double before = backend_.flops();
+  const Work before = backend_.work();
   steps_[1] = trainer_.step();
-  second_flops_ = (backend_.flops() - before) * static_cast<double>(options.accumulate) /
-                  static_cast<double>(steps_[1].micro.size());
+  const double times = static_cast<double>(job.run.accumulate) / static_cast<double>(steps_[1].micro.size());
+  for (std::size_t p = 0; p < before.flops.size(); ++p) {
+    const double repeated = static_cast<Phase>(p) == Phase::optimizer ? 1 : times;
+    work_.flops[p] = (backend_.work().flops[p] - before.flops[p]) * repeated;
+    work_.seconds[p] = (backend_.work().seconds[p] - before.seconds[p]) * repeated;
+  }
   peak_ = ledger().peak(steps_[1].micro[0].forward, steps_[1].after);
 }
+
+double DryRun::flops() const { return std::accumulate(work_.flops.begin(), work_.flops.end(), 0.0); }
 
 Phase DryRun::peak_phase() const { return peak_.at == 0 ? Phase::init : ledger().events()[peak_.at - 1].phase; }
 

@@ -11,7 +11,7 @@ namespace vramplan {
 
 class DryRun {
  public:
-  DryRun(const ModelConfig& model, const TrainOptions& options);
+  explicit DryRun(const Job& job);
   DryRun(const DryRun&) = delete;
   DryRun& operator=(const DryRun&) = delete;
 
@@ -31,13 +31,14 @@ class DryRun {
   Bytes states() const;  ///< live between steps, without gradients and inputs
   Bytes host() const { return trainer_.host_bytes(); }
   Bytes held() const;
-  double flops() const { return second_flops_; }  ///< of the second step
+  double flops() const;                      ///< of the second step
+  const Work& work() const { return work_; }  ///< of the second step
 
  private:
   DryBackend backend_;
   Trainer trainer_;
   std::array<StepMarks, 2> steps_;
-  double second_flops_ = 0;
+  Work work_;
   Ledger::Peak peak_;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "estimate/breakdown.h"
+#include "hardware/speed_of.h"
 #include "estimate/verdict.h"
 
 namespace vramplan {
@@ -35,7 +36,9 @@ void describe(Estimate& e, const Overhead& o) {
   e.assumptions = e.job.assumptions;
   e.warnings.insert(e.warnings.begin(), e.job.warnings.begin(), e.job.warnings.end());
   e.assumptions.push_back(
-      fmt::format("context {}, not measured on this card (0.25 to 0.9 GiB seen)", format_gib(o.context)));
+      e.job.calibration.context ? fmt::format("context {}, as measured ({})", format_gib(o.context), e.job.calibration.origin)
+                                : fmt::format("context {}, not measured on this card (0.25 to 0.9 GiB seen)",
+                                              format_gib(o.context)));
   e.assumptions.push_back(
       fmt::format("cuBLAS workspace {}, taken and returned by each matrix product", format_bytes(o.workspace)));
   e.assumptions.push_back(fmt::format("PyTorch's caching allocator, simulated: {}",
@@ -61,6 +64,17 @@ void describe(Estimate& e, const Overhead& o) {
 
 namespace {
 
+std::optional<StepTime> time_of(const Job& job, const Work& work) {
+  if (job.run.optimizer.on_host || job.run.checkpoint.on_host || job.run.optimizer.paged) return std::nullopt;
+  auto at = [&](Phase p) { return work.seconds[static_cast<std::size_t>(p)]; };
+  StepTime t{at(Phase::init) + at(Phase::forward) + at(Phase::loss), at(Phase::recompute), at(Phase::backward),
+             at(Phase::optimizer), 0, job.card.value_or(reference_card()).name};
+  if (t.total() <= 0) return std::nullopt;
+  t.tokens_a_second =
+      static_cast<double>(job.run.micro_batch * job.run.accumulate) * static_cast<double>(job.run.seq) / t.total();
+  return t;
+}
+
 /// What a run says of itself: counts, peaks, counters, verdict.
 Estimate summary(const Job& job, const DryRun& run, const Overhead& o) {
   Estimate e;
@@ -74,11 +88,13 @@ Estimate summary(const Job& job, const DryRun& run, const Overhead& o) {
   e.peak = run.peak().tally.requested;
   e.peak_phase = run.peak_phase();
   e.counters = count(run, job, o);
-  for (const UncertaintyPart& p : uncertainty_parts()) {
+  for (const UncertaintyPart& p : uncertainty_parts(job)) {
     e.uncertainty_parts.push_back({p.name, p.bytes, {}});
     e.uncertainty += p.bytes;
   }
   e.step_flops = run.flops();
+  e.recompute_flops = run.work().flops[static_cast<std::size_t>(Phase::recompute)];
+  e.time = time_of(job, run.work());
   judge(e, run, o);
   return e;
 }
@@ -87,22 +103,21 @@ Estimate summary(const Job& job, const DryRun& run, const Overhead& o) {
 
 Estimate assess(const Job& job) {
   check_job(job);
-  return summary(job, DryRun(job.model, job.run), default_overhead(job.card));
+  return summary(job, DryRun(job), overhead_of(job));
 }
 
 Estimate estimate(const Job& job) {
   check_job(job);
-  const DryRun run(job.model, job.run);
-  const Overhead o = default_overhead(job.card);
+  const DryRun run(job);
+  const Overhead o = overhead_of(job);
   Estimate e = summary(job, run, o);
   const std::vector<PeakTensor> kinds = kinds_alive(run.ledger(), run.ledger().alive(run.peak().at));
   e.tensors.assign(kinds.begin(), kinds.begin() + static_cast<std::ptrdiff_t>(std::min(kinds.size(), kLargest)));
   if (job.run.checkpoint.kind != CheckpointKind::none) {
-    TrainOptions plain = job.run;
-    plain.checkpoint = {};
-    const DryRun without(job.model, plain);
+    Job plain = job;
+    plain.run.checkpoint = {};
+    const DryRun without(plain);
     e.without_checkpointing = Without{without.peak().tally.requested, without.held()};
-    e.recompute_flops = run.flops() - without.flops();
   }
   e.tree = make_tree(kinds, run.peak().tally, o, e.counters);
   describe(e, o);

@@ -15,11 +15,10 @@ std::uint64_t product(std::initializer_list<std::int64_t> factors) {
 }
 
 Bytes held_with(const Job& job, std::int64_t layers, const Checkpointing& policy) {
-  ModelConfig c = job.model;
-  TrainOptions r = job.run;
-  c.layers = layers;
-  r.checkpoint = policy;
-  return DryRun(c, r).held();
+  Job changed = job;
+  changed.model.layers = layers;
+  changed.run.checkpoint = policy;
+  return DryRun(changed).held();
 }
 
 /// What one more layer holds: the difference of two depths, so that embeddings, head and loss drop out.
@@ -30,7 +29,7 @@ std::int64_t activation_bytes(const TrainOptions& r) {
 }
 
 FormulaRow fixed_row(const Job& job, std::int64_t parameters) {
-  const DryRun run(job.model, job.run);
+  const DryRun run(job);
   Bytes gradients = storage_bytes(parameter_type(job.run.precision), parameters);
   if (job.run.lora) {
     const Adapters adapters = adapters_of(*job.run.lora, job.run.precision);

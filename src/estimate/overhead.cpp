@@ -3,10 +3,14 @@
 namespace vramplan {
 Bytes workspace_bytes(int compute_capability) { return Bytes(compute_capability == 90 ? 32 * kMiB : 8519680); }
 
-Overhead default_overhead(const std::optional<Card>& card) {
-  return {Bytes(kGiB * 6 / 10), workspace_bytes(card ? card->compute_capability : 80)};
+Overhead overhead_of(const Job& job) {
+  return {job.calibration.context.value_or(Bytes(kGiB * 6 / 10)),
+          workspace_bytes(job.run.device.compute_capability)};
 }
 
-std::vector<UncertaintyPart> uncertainty_parts() { return {{"context: up to 0.9 GiB seen", Bytes(kGiB * 3 / 10)}}; }
+std::vector<UncertaintyPart> uncertainty_parts(const Job& job) {
+  if (job.calibration.context) return {};
+  return {{"context: up to 0.9 GiB seen", Bytes(kGiB * 3 / 10)}};
+}
 
 }  // namespace vramplan

@@ -13,14 +13,14 @@ struct Overhead {
 /// 32 MiB on sm_90, else 8,519,680 bytes (CublasHandlePool.cpp).
 Bytes workspace_bytes(int compute_capability);
 
-/// Context 0.60 GiB (0.25 to 0.9 seen, by architecture, driver and loaded kernels).
-Overhead default_overhead(const std::optional<Card>& card);
+/// Context as measured, else 0.60 GiB (0.25 to 0.9 seen, by architecture, driver and loaded kernels).
+Overhead overhead_of(const Job& job);
 
 struct UncertaintyPart {
   std::string name;
   Bytes bytes;
 };
 /// How far the figure may be off, part by part.
-std::vector<UncertaintyPart> uncertainty_parts();
+std::vector<UncertaintyPart> uncertainty_parts(const Job& job);
 
 }  // namespace vramplan

@@ -6,6 +6,7 @@
 
 #include "allocator/caching.h"
 #include "base/parallel.h"
+#include "estimate/capacity.h"
 
 namespace vramplan {
 namespace {
@@ -88,7 +89,8 @@ Counters count(const DryRun& run, const Job& job, const Overhead& o) {
 void judge(Estimate& e, const DryRun& run, const Overhead& o) {
   if (!e.job.card) return;
   Counters& c = e.counters;
-  c.capacity = e.job.card->usable > e.job.reserve ? e.job.card->usable - e.job.reserve : Bytes();
+  e.capacity = capacity_chain(e.job, o.context);
+  c.capacity = capacity_of(e.job, o.context);
   // What is allocated has to be there whatever is given back.
   const bool hopeless = c.allocated + o.context > c.capacity;
   const auto squeezed =
@@ -109,9 +111,9 @@ void advise(Estimate& e, const Overhead& o) {
   if (e.verdict != Verdict::does_not_fit) return;
   std::vector<Advice> tried(std::size(kVariants));
   parallel_for(tried.size(), [&](std::size_t i) {
-    TrainOptions changed = e.job.run;
-    if (!kVariants[i].apply(changed)) return;
-    const DryRun run(e.job.model, changed);
+    Job changed = e.job;
+    if (!kVariants[i].apply(changed.run)) return;
+    const DryRun run(changed);
     const Bytes used = count(run, e.job, o).device_used;
     tried[i] = {kVariants[i].change, used, used <= e.counters.capacity};
   });

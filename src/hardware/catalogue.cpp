@@ -45,13 +45,20 @@ Card card_of(const json& j) {
   c.name = j.at("name").get<std::string>();
   c.vendor = j.value("vendor", "");
   c.architecture = j.value("architecture", "");
+  c.category = j.value("category", "");
+  c.launch_year = j.value("launch_year", 0);
   c.compute_capability = capability(j.value("compute_capability", ""));
   c.multiprocessors = j.value("multiprocessors", c.multiprocessors);
   c.nominal = Bytes(j.at("memory_bytes").get<std::uint64_t>());
+  c.driver_total = Bytes(j.value("driver_total_mib", std::uint64_t{0})) * kMiB;
+  c.driver_basis = j.value("driver_total_basis", "");
   const bool known = j.contains("usable_mib");
   c.usable = known ? Bytes(j.at("usable_mib").get<std::uint64_t>()) * kMiB : c.nominal;
   c.usable_basis = known ? j.value("usable_basis", "catalogue") : "advertised size: nothing better is known";
   c.bandwidth_gbs = j.value("bandwidth_gbs", 0.0);
+  if (const auto rates = j.find("tflops_dense"); rates != j.end())
+    c.tflops = {rates->value("fp32", 0.0), rates->value("fp16", 0.0), rates->value("bf16", 0.0),
+                rates->value("int8", 0.0)};
   return c;
 }
 
@@ -83,7 +90,9 @@ std::optional<Card> quickly(std::string_view text, const std::string& key) {
     const std::size_t end = std::min(text.find('\n', from), text.size());
     std::string_view line = text.substr(from, end - from);
     from = end + 1;
-    if (line.find("{\"id\":") != 2 || key_of(line).find(key) == std::string::npos) continue;
+    // The names stand at the head of the line.
+    const std::string_view names = line.substr(0, line.find("\"vendor\""));
+    if (line.find("{\"id\":") != 2 || key_of(names).find(key) == std::string::npos) continue;
     if (line.back() == ',') line.remove_suffix(1);
     const json list = json::array({json::parse(line, nullptr, false)});
     if (!list[0].is_discarded() && named(list, key)) return card_of(list[0]);
@@ -149,6 +158,28 @@ Card find_card(std::string_view text, std::string_view name) {
   throw UserError(fmt::format("the card '{}' is not in the catalogue", name), "--gpu",
                   did_you_mean(name, names, "list cards with 'vramplan gpus', or give its memory: --gpu-memory 24GiB"),
                   Exit::usage);
+}
+
+std::vector<Card> own_cards(std::string_view text, std::string_view where) {
+  const json file = json::parse(text, nullptr, false);
+  const json* list = file.is_array() ? &file : file.is_object() && file.contains("gpus") ? &file.at("gpus") : nullptr;
+  std::vector<Card> cards;
+  try {
+    if (!list || !list->is_array()) throw UserError("not a list of cards", std::string(where), "");
+    for (json card : *list) {
+      if (!card.contains("name") && card.contains("id")) card["name"] = card["id"];
+      if (!card.at("memory_bytes").is_number_unsigned())
+        throw UserError("memory_bytes must be a whole number above 0", std::string(where), "");
+      cards.push_back(card_of(card));
+      if (cards.back().usable == Bytes() || cards.back().usable > cards.back().nominal)
+        throw UserError(fmt::format("'{}' has no memory, or more usable than it has", cards.back().id),
+                        std::string(where), "");
+    }
+  } catch (const std::exception& e) {
+    throw UserError(fmt::format("not a file of cards: {}", e.what()), std::string(where),
+                    "write [{\"id\": \"my-card\", \"memory_bytes\": 25769803776}], with the fields of gpus.json");
+  }
+  return cards;
 }
 
 Card card_of_size(Bytes memory) {

@@ -80,6 +80,8 @@ json job_of(const Job& job) {
                       : json();
   j["allocator"] = job.allocator;
   j["reserve"] = job.reserve.count();
+  j["memory_fraction"] = job.memory_fraction;
+  j["calibration"] = job.calibration.origin;
   return j;
 }
 
@@ -130,6 +132,9 @@ std::string estimate_json(const Estimate& e) {
                    {"reserved", e.counters.reserved.count()},
                    {"device_used", e.counters.device_used.count()},
                    {"capacity", e.job.card ? json(e.counters.capacity.count()) : json()}};
+  j["capacity"] = json::array();
+  for (const CapacityLink& l : e.capacity)
+    j["capacity"].push_back({{"name", l.name}, {"bytes", l.bytes.count()}, {"origin", l.origin}});
   j["model"] = {{"name", e.job.model.name}, {"parameters", e.parameters}, {"trainable", e.trainable}};
   j["states"] = e.states.count();
   j["host"] = e.host.count();
@@ -147,6 +152,14 @@ std::string estimate_json(const Estimate& e) {
                                                        : json();
   j["recompute"] = {{"flops", e.recompute_flops},
                     {"flops_share", e.step_flops > 0 ? e.recompute_flops / (e.step_flops - e.recompute_flops) : 0.0}};
+  j["time"] = e.time ? json{{"forward", e.time->forward},
+                            {"recompute", e.time->recompute},
+                            {"backward", e.time->backward},
+                            {"optimizer", e.time->optimizer},
+                            {"step", e.time->total()},
+                            {"tokens_per_second", e.time->tokens_a_second},
+                            {"card", e.time->card}}
+                     : json();
   j["assumptions"] = e.assumptions;
   j["warnings"] = e.warnings;
   j["advice"] = json::array();
@@ -215,10 +228,21 @@ std::string cards_json(const std::vector<Card>& cards) {
                          {"name", c.name},
                          {"vendor", c.vendor},
                          {"architecture", c.architecture},
-                         {"memory", c.nominal.count()},
+                         {"class", c.category},
+                         {"launch_year", c.launch_year},
+                         {"memory_bytes", c.nominal.count()},
                          {"usable", c.usable.count()},
                          {"usable_basis", c.usable_basis},
-                         {"bandwidth_gbs", c.bandwidth_gbs}});
+                         {"bandwidth_gbs", c.bandwidth_gbs},
+                         {"bf16_tflops", c.tflops.bf16}});
+  return text(j);
+}
+
+std::string card_facts_json(const std::vector<CardFact>& facts) {
+  json j = document("gpu");
+  j["fields"] = json::array();
+  for (const CardFact& f : facts)
+    j["fields"].push_back({{"name", f.field}, {"value", f.value}, {"unit", f.unit}, {"source", f.source}});
   return text(j);
 }
 

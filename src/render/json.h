@@ -14,6 +14,7 @@ std::string estimate_json(const Estimate& e);
 std::string explain_json(const Explanation& e);
 std::string validate_json(const std::vector<ValidatedGroup>& groups);
 std::string cards_json(const std::vector<Card>& cards);
+std::string card_facts_json(const std::vector<CardFact>& facts);
 struct ModelLine {
   std::string name;
   ModelConfig config;

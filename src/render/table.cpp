@@ -78,9 +78,12 @@ std::string counters(const Estimate& e) {
   t.add({"allocated", format_bytes(e.counters.allocated), "max_memory_allocated"});
   t.add({"reserved", format_bytes(e.counters.reserved), "max_memory_reserved"});
   t.add({"device used", format_bytes(e.counters.device_used), "nvidia-smi; this one decides"});
-  if (e.job.card) t.add({"capacity", format_bytes(e.counters.capacity), e.job.card->usable_basis});
   if (e.host > Bytes()) t.add({"host", format_bytes(e.host), "optimizer states and weights kept there"});
-  return "\nAs tools count it:\n" + t.str();
+  std::string out = "\nAs tools count it:\n" + t.str();
+  if (e.capacity.empty()) return out;
+  Table chain({false, true, false});
+  for (const CapacityLink& l : e.capacity) chain.add({l.name, format_bytes(l.bytes), l.origin});
+  return out + fmt::format("\nWhat {} offers:\n{}", e.job.card->name, chain.str());
 }
 
 std::string phases(const Estimate& e) {
@@ -111,6 +114,21 @@ std::string checkpointing(const Estimate& e) {
   t.add({"peak of tensors", format_bytes(e.peak), format_bytes(e.without_checkpointing->peak)});
   return fmt::format("\nCheckpointing ({}), {:.1f} % more FLOPs:\n{}", checkpoint_word(e.job.run.checkpoint),
                      100 * e.recompute_flops / std::max(1.0, e.step_flops - e.recompute_flops), t.str());
+}
+
+std::string milliseconds(double seconds) { return fmt::format("{:.1f} ms", 1e3 * seconds); }
+
+std::string times(const Estimate& e) {
+  if (!e.time) return {};
+  const StepTime& t = *e.time;
+  Table rows({false, true, true});
+  for (const auto& [name, seconds] : {std::pair{"forward", t.forward},
+                                      {"recompute", t.recompute},
+                                      {"backward", t.backward},
+                                      {"optimizer", t.optimizer},
+                                      {"step", t.total()}})
+    if (seconds > 0) rows.add({name, milliseconds(seconds), fmt::format("{:.1f} %", 100 * seconds / t.total())});
+  return fmt::format("\nTime of a step, a roofline of {} ({:.0f} tokens/s):\n{}", t.card, t.tokens_a_second, rows.str());
 }
 
 std::string advice(const Estimate& e) {
@@ -146,7 +164,7 @@ std::string Table::str(std::string_view indent) const {
 }
 
 std::string estimate_table(const Estimate& e, const TextStyle& style) {
-  return headline(e, style) + setting(e) + breakdown(e, style) + counters(e) + phases(e) + checkpointing(e) +
+  return headline(e, style) + setting(e) + breakdown(e, style) + counters(e) + phases(e) + checkpointing(e) + times(e) +
          largest(e) + segments_table(e, style) + advice(e) + notes("Warnings", e.warnings) +
          notes("Assumed", e.assumptions);
 }

@@ -62,6 +62,7 @@ struct AdamArgs {
   double lr, beta1, beta2, eps, weight_decay;
   std::int64_t step;
   bool decoupled;  ///< AdamW; otherwise L2 weight decay is added to the gradient
+  bool fused;      ///< one kernel; otherwise one for each arithmetic step
 };
 
 /// A state in blocks of 256 numbers: 8 bits each, and an fp32 scale a block.

@@ -39,8 +39,8 @@ ValidatedCase validate_measurement(const MeasuredRow& row) {
     c.not_expressed = e.what();
     return c;
   }
-  const DryRun run(row.config, row.options);
-  const Overhead o{default_overhead({}).context, workspace_bytes(row.options.device.compute_capability)};
+  const DryRun run(job);
+  const Overhead o = overhead_of(job);
   const ReplayPeaks peaks = run.replay({}, o.workspace)->peaks;
   c.parameters_exact = c.held_exact = true;
   c.expected = row.value;

@@ -26,7 +26,7 @@ TEST_CASE("8-bit states follow fp32 ones") {
     Tensor m = make(DType::fp32, n), v = make(DType::fp32, n);
     Tensor mc = make(DType::int8, n), vc = make(DType::int8, n), ms = make(DType::fp32, 3), vs = make(DType::fp32, 3);
     for (int step = 1; step <= 5; ++step) {
-      const AdamArgs args{1e-2, 0.9, 0.999, 1e-8, 0.1, step, true};
+      const AdamArgs args{1e-2, 0.9, 0.999, 1e-8, 0.1, step, true, true};
       for (std::int64_t i = 0; i < n; ++i)
         g.data<float>()[i] = std::sin(static_cast<float>(i * step)) + 0.3F * std::cos(static_cast<float>(i));
       if (lion) {

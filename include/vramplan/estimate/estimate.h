@@ -56,8 +56,23 @@ struct SegmentMap {
   std::vector<Block> blocks;
 };
 
+/// One step from a card's advertised size to what PyTorch may use, and where the figure is from.
+struct CapacityLink {
+  std::string name;
+  Bytes bytes;
+  std::string origin;
+};
+
 struct Without {
   Bytes peak, held;  ///< tensors, without checkpointing
+};
+
+/// Seconds of one step by a roofline: every kernel as slow as its arithmetic, its traffic or its launch.
+struct StepTime {
+  double forward = 0, recompute = 0, backward = 0, optimizer = 0;  ///< loss and evaluation belong to forward
+  double total() const { return forward + recompute + backward + optimizer; }
+  double tokens_a_second = 0;
+  std::string card;  ///< whose peaks were taken
 };
 
 struct Advice {
@@ -73,6 +88,7 @@ struct Estimate {
   Bytes uncertainty;
   std::vector<ByteRow> uncertainty_parts;
   Counters counters;
+  std::vector<CapacityLink> capacity;  ///< empty without a card
   std::int64_t parameters = 0, trainable = 0;
   Bytes states;  ///< parameters, master weights and optimizer states: alive at all times
   Bytes host;    ///< of optimizer states and weights in the host's memory: paged or offloaded
@@ -83,6 +99,7 @@ struct Estimate {
   std::vector<PeakTensor> tensors;  ///< the ten largest kinds
   ByteRow tree;
   std::optional<Without> without_checkpointing;
+  std::optional<StepTime> time;     ///< nothing: the rates are unknown, or the host takes part
   double step_flops = 0, recompute_flops = 0;  ///< matrix products and attention of one step
   std::vector<std::string> assumptions, warnings;
   std::vector<Advice> advice;

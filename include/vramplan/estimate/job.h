@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "vramplan/hardware/calibration.h"
 #include "vramplan/hardware/card.h"
 #include "vramplan/model/config.h"
 #include "vramplan/train/options.h"
@@ -14,9 +15,11 @@ struct Job {
   ModelConfig model;
   TrainOptions run;
   std::optional<Card> card;
+  Calibration calibration;
   std::string allocator;                 ///< PYTORCH_ALLOC_CONF; empty is PyTorch's default
   bool allocator_map = false;            ///< report the allocator's segments at the peak
   Bytes reserve;                         ///< kept free on the card for others
+  double memory_fraction = 1;            ///< torch.cuda.set_per_process_memory_fraction
   std::vector<std::string> assumptions;  ///< values that were not given and matter, one sentence each
   std::vector<std::string> warnings;     ///< from reading the input
 };

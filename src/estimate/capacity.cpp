@@ -1,0 +1,44 @@
+#include "estimate/capacity.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace vramplan {
+namespace {
+
+Bytes less(Bytes a, Bytes b) { return a > b ? a - b : Bytes(); }
+
+/// torch.cuda.set_per_process_memory_fraction limits what the allocator may reserve; the context comes on top.
+Bytes limited(Bytes usable, double fraction, Bytes context) {
+  const auto allowed = static_cast<std::uint64_t>(static_cast<double>(usable.count()) * fraction);
+  return std::min(usable, Bytes(allowed) + context);
+}
+
+}  // namespace
+
+std::vector<CapacityLink> capacity_chain(const Job& job, Bytes context) {
+  std::vector<CapacityLink> chain;
+  if (!job.card) return chain;
+  const Card& c = *job.card;
+  chain.push_back({"advertised", c.nominal, "the maker's GB are GiB"});
+  if (c.driver_total > Bytes())
+    chain.push_back({"driver", c.driver_total, fmt::format("nvidia-smi's total ({})", c.driver_basis)});
+  chain.push_back({"usable", c.usable, c.usable_basis});
+  Bytes left = c.usable;
+  if (job.memory_fraction < 1)
+    chain.push_back({"fraction", left = limited(left, job.memory_fraction, context),
+                     fmt::format("--memory-fraction {}: of what PyTorch reserves", job.memory_fraction)});
+  chain.push_back({"capacity", left = less(left, job.reserve),
+                   job.reserve > Bytes() ? fmt::format("{} kept free by --reserve", format_bytes(job.reserve))
+                                         : "nothing kept free: --reserve"});
+  chain.push_back({"for PyTorch", less(left, context), fmt::format("less a context of {}", format_bytes(context))});
+  return chain;
+}
+
+Bytes capacity_of(const Job& job, Bytes context) {
+  const std::vector<CapacityLink> chain = capacity_chain(job, context);
+  return chain.empty() ? Bytes() : chain[chain.size() - 2].bytes;
+}
+
+}  // namespace vramplan
