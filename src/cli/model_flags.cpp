@@ -96,6 +96,7 @@ void ModelFlags::read(const Context& context, Job& job) const {
 
 void ModelFlags::settle_positions(Job& job) const {
   if (!by_sizes()) return;
+  job.positions_follow_seq = true;
   job.model.positions = std::max<std::int64_t>(job.run.seq, 1);
   check_model_config(job.model, "the model given by its sizes");
 }

@@ -121,7 +121,6 @@ Estimate estimate(const Job& job) {
   }
   e.tree = make_tree(kinds, run.peak().tally, o, e.counters);
   describe(e, o);
-  advise(e, o);
   if (job.allocator_map)
     for (const SegmentLayout& s : run.layout_at_peak(parse_alloc_conf(job.allocator), o.workspace)) {
       e.segments.push_back({s.small, {}});

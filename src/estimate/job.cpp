@@ -29,6 +29,11 @@ void check_optimizer(const TrainOptions& r, Need need) {
 
 }  // namespace
 
+void set_seq(Job& job, std::int64_t seq) {
+  job.run.seq = seq;
+  if (job.positions_follow_seq) job.model.positions = seq;
+}
+
 void check_job(const Job& job) {
   const TrainOptions& r = job.run;
   auto need = [](bool ok, const std::string& what, const char* where, const std::string& hint) {

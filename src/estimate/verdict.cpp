@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "allocator/caching.h"
-#include "base/parallel.h"
 #include "estimate/capacity.h"
 
 namespace vramplan {
@@ -22,53 +19,6 @@ std::optional<DryRun::Allocator> under_pressure(const DryRun& run, const Job& jo
   options.capacity = (capacity - o.context).count();
   return run.replay(options, o.workspace);
 }
-
-struct Variant {
-  const char* change;
-  bool (*apply)(TrainOptions&);  ///< false when it would change nothing
-};
-
-/// Changes in the order people would rather make them; each is run, not guessed.
-constexpr Variant kVariants[]{
-    {"--attention sdpa",
-     [](TrainOptions& r) { return r.attention == AttentionForm::eager && (r.attention = AttentionForm::sdpa, true); }},
-    {"--optimizer-form fused",
-     [](TrainOptions& r) {
-       return r.optimizer.form != OptimizerForm::fused && (r.optimizer.form = OptimizerForm::fused, true);
-     }},
-    {"--checkpoint per-layer",
-     [](TrainOptions& r) {
-       return r.checkpoint.kind != CheckpointKind::per_layer &&
-              (r.checkpoint = {CheckpointKind::per_layer, 0, false}, true);
-     }},
-    {"--checkpoint per-layer --optimizer-form fused",
-     [](TrainOptions& r) {
-       if (r.checkpoint.kind == CheckpointKind::per_layer || r.optimizer.form == OptimizerForm::fused) return false;
-       r.checkpoint = {CheckpointKind::per_layer, 0, false};
-       r.optimizer.form = OptimizerForm::fused;
-       return true;
-     }},
-    {"half the micro-batch, twice the accumulation",
-     [](TrainOptions& r) { return r.micro_batch > 1 && (r.micro_batch /= 2, r.accumulate *= 2, true); }},
-    {"--precision bf16",
-     [](TrainOptions& r) {
-       return parameter_type(r.precision) == DType::fp32 && (r.precision = Precision::bf16, true);
-     }},
-    {"half the sequence length", [](TrainOptions& r) { return r.seq > 1 && (r.seq /= 2, true); }},
-    {"--checkpoint per-layer --optimizer-form fused --micro-batch 1",
-     [](TrainOptions& r) {
-       r.checkpoint = {CheckpointKind::per_layer, 0, false};
-       r.optimizer.form = OptimizerForm::fused;
-       return std::exchange(r.micro_batch, 1) > 1;
-     }},
-    {"--checkpoint per-layer --optimizer-form fused --micro-batch 1 --precision bf16",
-     [](TrainOptions& r) {
-       r.checkpoint = {CheckpointKind::per_layer, 0, false};
-       r.optimizer.form = OptimizerForm::fused;
-       r.micro_batch = 1;
-       return parameter_type(std::exchange(r.precision, Precision::bf16)) == DType::fp32;
-     }},
-};
 
 }  // namespace
 
@@ -105,20 +55,6 @@ void judge(Estimate& e, const DryRun& run, const Overhead& o) {
   e.margin = static_cast<std::int64_t>(c.capacity.count()) - static_cast<std::int64_t>(c.device_used.count());
   const auto doubt = static_cast<std::int64_t>(e.uncertainty.count());
   e.verdict = e.margin < 0 ? Verdict::does_not_fit : squeezed || e.margin < doubt ? Verdict::tight : Verdict::fits;
-}
-
-void advise(Estimate& e, const Overhead& o) {
-  if (e.verdict != Verdict::does_not_fit) return;
-  std::vector<Advice> tried(std::size(kVariants));
-  parallel_for(tried.size(), [&](std::size_t i) {
-    Job changed = e.job;
-    if (!kVariants[i].apply(changed.run)) return;
-    const DryRun run(changed);
-    const Bytes used = count(run, e.job, o).device_used;
-    tried[i] = {kVariants[i].change, used, used <= e.counters.capacity};
-  });
-  for (Advice& a : tried)
-    if (!a.change.empty() && a.peak < e.counters.device_used) e.advice.push_back(std::move(a));
 }
 
 }  // namespace vramplan

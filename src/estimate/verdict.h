@@ -1,4 +1,4 @@
-// From bytes to a decision: the counters that tools show, whether the run gets through on the card, and what to change.
+// From bytes to a decision: the counters that tools show and whether the run gets through on the card.
 #pragma once
 #include "estimate/dry_run.h"
 #include "estimate/overhead.h"
@@ -11,8 +11,5 @@ Counters count(const DryRun& run, const Job& job, const Overhead& o);
 /// Sets the chain of capacity, verdict and margin. When the run fits only because PyTorch gives cached blocks back before it fails,
 /// the verdict is `tight`, the counters are those of that run, and a warning says so.
 void judge(Estimate& e, const DryRun& run, const Overhead& o);
-
-/// For a run that does not fit: changes that were each run and need less.
-void advise(Estimate& e, const Overhead& o);
 
 }  // namespace vramplan

@@ -16,7 +16,7 @@ constexpr std::int64_t kMost = 1 << 24;
 struct Asked {
   std::int64_t low, high, step;
   const char* unit;
-  std::function<void(TrainOptions&, std::int64_t)> set;
+  std::function<void(Job&, std::int64_t)> set;
 };
 
 /// Every value that was asked is a candidate, in order.
@@ -25,7 +25,7 @@ Plan largest(const Job& job, const PlanOptions& options, const Asked& asked) {
   std::map<std::int64_t, Candidate> seen;
   auto fits = [&](std::int64_t value) {
     Job changed = job;
-    asked.set(changed.run, value);
+    asked.set(changed, value);
     Candidate& c = seen[value] = candidate_of(assess(changed), fmt::format("{} {}", asked.unit, value));
     return good_enough(c, options);
   };
@@ -42,15 +42,15 @@ Plan largest(const Job& job, const PlanOptions& options, const Asked& asked) {
 
 Plan largest_micro_batch(const Job& job, const PlanOptions& options) {
   Plan plan =
-      largest(job, options, {1, kMost, 1, "micro-batch", [](TrainOptions& r, std::int64_t v) { r.micro_batch = v; }});
+      largest(job, options, {1, kMost, 1, "micro-batch", [](Job& j, std::int64_t v) { j.run.micro_batch = v; }});
   plan.question = fmt::format("the largest micro-batch of {} tokens that fits", job.run.seq);
   return plan;
 }
 
 Plan longest_sequence(const Job& job, const PlanOptions& options) {
-  const bool learned = job.model.position == PositionKind::learned;
+  const bool learned = job.model.position == PositionKind::learned && !job.positions_follow_seq;
   const std::int64_t step = options.multiple, high = (learned ? job.model.positions : kMost) / step * step;
-  Plan plan = largest(job, options, {step, high, step, "seq", [](TrainOptions& r, std::int64_t v) { r.seq = v; }});
+  Plan plan = largest(job, options, {step, high, step, "seq", set_seq});
   plan.question =
       fmt::format("the longest sequence, a multiple of {}, that fits at micro-batch {}", step, job.run.micro_batch);
   if (learned && plan.answer && plan.candidates[*plan.answer].job.run.seq == high)

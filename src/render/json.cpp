@@ -1,5 +1,7 @@
 #include "render/json.h"
 
+#include "render/advice.h"
+
 #include <nlohmann/json.hpp>
 
 #include "train/words.h"
@@ -162,9 +164,7 @@ std::string estimate_json(const Estimate& e) {
                      : json();
   j["assumptions"] = e.assumptions;
   j["warnings"] = e.warnings;
-  j["advice"] = json::array();
-  for (const Advice& a : e.advice)
-    j["advice"].push_back({{"change", a.change}, {"device_used", a.peak.count()}, {"fits", a.fits}});
+  j["advice"] = e.advice ? advice_json(*e.advice) : json();
   j["job"] = job_of(e.job);
   return text(j);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "render/advice.h"
 #include "render/segments.h"
 #include "train/words.h"
 
@@ -131,13 +132,6 @@ std::string times(const Estimate& e) {
   return fmt::format("\nTime of a step, a roofline of {} ({:.0f} tokens/s):\n{}", t.card, t.tokens_a_second, rows.str());
 }
 
-std::string advice(const Estimate& e) {
-  if (e.advice.empty()) return {};
-  Table t({false, true, false});
-  for (const Advice& a : e.advice) t.add({a.change, format_bytes(a.peak), a.fits ? "would fit" : "still too much"});
-  return "\nWhat to change (each was run):\n" + t.str();
-}
-
 std::string notes(const char* title, const std::vector<std::string>& lines) {
   if (lines.empty()) return {};
   std::string out = fmt::format("\n{}:\n", title);
@@ -165,7 +159,7 @@ std::string Table::str(std::string_view indent) const {
 
 std::string estimate_table(const Estimate& e, const TextStyle& style) {
   return headline(e, style) + setting(e) + breakdown(e, style) + counters(e) + phases(e) + checkpointing(e) + times(e) +
-         largest(e) + segments_table(e, style) + advice(e) + notes("Warnings", e.warnings) +
+         largest(e) + segments_table(e, style) + (e.advice ? advice_table(*e.advice) : "") + notes("Warnings", e.warnings) +
          notes("Assumed", e.assumptions);
 }
 

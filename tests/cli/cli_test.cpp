@@ -1,43 +1,17 @@
 // The program as users call it: streams, exit statuses, errors with the next step.
 #include <doctest/doctest.h>
-#include <sys/wait.h>
 
-#include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <string>
 #include <vector>
 
-namespace {
+#include "program.h"
 
-struct Result {
-  std::string out, err;
-  int status;
-};
-
-std::string slurp(const std::string& path) {
-  std::ifstream f(path);
-  return {std::istreambuf_iterator<char>(f), {}};
-}
-
-Result run(const std::string& arguments, const std::string& input = "") {
-  char folder[] = "/tmp/vramplan-cli-XXXXXX";
-  REQUIRE(mkdtemp(folder));
-  const std::string at(folder);
-  std::ofstream(at + "/in") << input;
-  const int status = std::system(
-      (std::string(VRAMPLAN_BINARY) + " " + arguments + " <" + at + "/in >" + at + "/out 2>" + at + "/err").c_str());
-  Result r{slurp(at + "/out"), slurp(at + "/err"), WIFEXITED(status) ? WEXITSTATUS(status) : -1};
-  for (const char* name : {"/in", "/out", "/err"}) std::remove((at + name).c_str());
-  std::remove(folder);
-  return r;
-}
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-}  // namespace
+using vramplan::test::has;
+using vramplan::test::Result;
+using vramplan::test::run;
+using vramplan::test::slurp;
 
 TEST_CASE("the issue's three questions") {
   const Result a = run("estimate --model llama-3.1-8b --gpu a100-80gb --micro-batch 1 --seq 8192 --segments 32");
@@ -264,4 +238,10 @@ TEST_CASE("settings of the training loop are refused where they mean nothing") {
     CHECK(x.status == 2);
     CHECK(has(x.err, r.says));
   }
+}
+
+TEST_CASE("a model by its sizes has positions for every sequence that is tried") {
+  const auto j = nlohmann::json::parse(
+      run("plan --layers 2 --hidden 64 --heads 4 --vocab 512 --gpu-memory 3GiB --max seq --multiple 64 --json").out);
+  CHECK(j.at("answer").at("seq").get<std::int64_t>() > 64);
 }

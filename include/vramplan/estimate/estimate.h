@@ -75,10 +75,22 @@ struct StepTime {
   std::string card;  ///< whose peaks were taken
 };
 
+/// A change that was run, or several at once.
 struct Advice {
-  std::string change;  ///< "--checkpoint per-layer"
-  Bytes peak;          ///< device used with that change
-  bool fits = false;
+  std::string flags;            ///< "--checkpoint per-layer"; "without --x" for one to take away
+  std::string setting;          ///< the same for a framework; empty where there is none
+  std::string consequence;      ///< what else changes; empty: nothing
+  Bytes device_used;            ///< with the change
+  std::int64_t saved = 0;       ///< of device used, in bytes
+  std::optional<double> slower;  ///< seconds a token, as a share more; negative is faster; nothing: not known
+  Verdict verdict = Verdict::unknown;
+};
+
+struct AdviceList {
+  std::vector<Advice> levers;  ///< those that save anything, the most GiB for the least time first
+  std::vector<Advice> cards;   ///< the next larger one
+  std::optional<Advice> set;   ///< the fewest levers together with which it fits; nothing: one does, or none do
+  std::vector<std::string> in_vain;  ///< what cannot help here, and why
 };
 
 struct Estimate {
@@ -102,13 +114,16 @@ struct Estimate {
   std::optional<StepTime> time;     ///< nothing: the rates are unknown, or the host takes part
   double step_flops = 0, recompute_flops = 0;  ///< matrix products and attention of one step
   std::vector<std::string> assumptions, warnings;
-  std::vector<Advice> advice;
+  std::optional<AdviceList> advice;          ///< when asked for
   std::vector<SegmentMap> segments;  ///< at the allocated peak, when the job asks for them
 };
 
 /// Runs two training steps dry and reports the second. Throws UserError for a job that cannot be run, Overflow for
 /// sizes beyond 64 bits.
 Estimate estimate(const Job& job);
+
+/// What to change: each lever is a run of its own. `cards` are those to look for a larger one among.
+AdviceList advise(const Estimate& e, const std::vector<Card>& cards);
 
 /// The same without breakdown, tensors, comparison and advice: verdict, counters, peaks and FLOPs. For searches, which
 /// ask many times.

@@ -14,6 +14,7 @@ namespace vramplan {
 struct Job {
   ModelConfig model;
   TrainOptions run;
+  bool positions_follow_seq = false;     ///< a model by its sizes: as many learned positions as the sequence is long
   std::optional<Card> card;
   Calibration calibration;
   std::string allocator;                 ///< PYTORCH_ALLOC_CONF; empty is PyTorch's default
@@ -23,6 +24,9 @@ struct Job {
   std::vector<std::string> assumptions;  ///< values that were not given and matter, one sentence each
   std::vector<std::string> warnings;     ///< from reading the input
 };
+
+/// Another sequence length.
+void set_seq(Job& job, std::int64_t seq);
 
 /// Whether the job can be run at all, asked once before any dry step. Throws UserError that names the flag to change.
 void check_job(const Job& job);
