@@ -17,7 +17,8 @@ class EstimateCommand final : public Command {
     return "  vramplan estimate --model llama-3.1-8b --gpu a100-80gb --micro-batch 1 --seq 8192 --segments 32\n"
            "  vramplan estimate --config config.json --gpu \"RTX 3090\" --micro-batch 4 --seq 2048 --json\n"
            "  vramplan estimate --layers 100 --hidden 1024 --heads 16 --micro-batch 8 --seq 512 --segments 10\n"
-           "  vramplan estimate --model gpt2-xl --gpu rtx-4090 --micro-batch 8 --seq 1024 --precision amp-bf16 --advise\n";
+           "  vramplan estimate --model gpt2-xl --gpu rtx-4090 --micro-batch 8 --seq 1024 --precision amp-bf16 "
+           "--advise\n";
   }
   std::vector<Flag> flags() override {
     std::vector<Flag> all = job_.flags();
@@ -26,8 +27,7 @@ class EstimateCommand final : public Command {
   }
   Exit run(const Context& context) override {
     Estimate e = estimate(job_.job(context));
-    if (advise_ || e.verdict == Verdict::does_not_fit)
-      e.advice = advise(e, all_cards(Data(context.data_dir).gpus()));
+    if (advise_ || e.verdict == Verdict::does_not_fit) e.advice = advise(e, all_cards(Data(context.data_dir).gpus()));
     fmt::print("{}", context.json ? estimate_json(e) : estimate_table(e, {context.colour, context.utf8}));
     return e.verdict == Verdict::does_not_fit ? Exit::does_not_fit : Exit::fits;
   }

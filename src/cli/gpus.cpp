@@ -68,15 +68,18 @@ class GpusCommand final : public Command {
   std::vector<Card> chosen(const std::string& text) const {
     std::vector<Card> cards = all_cards(text);
     std::vector<std::string> vendors, families;
-    for (const Card& c : cards) vendors.push_back(c.vendor), families.insert(families.end(), {c.architecture, c.category});
+    for (const Card& c : cards)
+      vendors.push_back(c.vendor), families.insert(families.end(), {c.architecture, c.category});
     keep(cards, vendor_, vendors, "--vendor", [&](const Card& c) { return equal_ignoring_case(c.vendor, vendor_); });
     keep(cards, family_, families, "--family", [&](const Card& c) {
       return equal_ignoring_case(c.architecture.substr(0, family_.size()), family_) ||
              equal_ignoring_case(c.category, family_);
     });
-    if (!least_.empty()) std::erase_if(cards, [least = parse_bytes(least_)](const Card& c) { return c.usable < least; });
+    if (!least_.empty())
+      std::erase_if(cards, [least = parse_bytes(least_)](const Card& c) { return c.usable < least; });
     if (!sort_.empty()) {
-      const auto order = std::find_if(std::begin(kOrders), std::end(kOrders), [&](const Order& o) { return o.word == sort_; });
+      const auto order =
+          std::find_if(std::begin(kOrders), std::end(kOrders), [&](const Order& o) { return o.word == sort_; });
       if (order == std::end(kOrders))
         throw UserError(fmt::format("cannot sort by '{}'", sort_), "--sort",
                         "known: memory, bandwidth, bf16, year, name", Exit::usage);

@@ -150,10 +150,15 @@ std::vector<Advice> larger_card(const Estimate& e, const std::vector<Card>& card
     job.run.device = {c->compute_capability, c->multiprocessors};
     const Estimate after = assess(job);
     if (after.verdict != Verdict::fits) continue;
-    Advice a{fmt::format("--gpu {}", c->id), "", "another card", after.counters.device_used, 0, slowdown(e, after),
+    Advice a{fmt::format("--gpu {}", c->id),
+             "",
+             "another card",
+             after.counters.device_used,
+             0,
+             slowdown(e, after),
              after.verdict};
-    a.saved = static_cast<std::int64_t>(e.counters.device_used.count()) -
-              static_cast<std::int64_t>(a.device_used.count());
+    a.saved =
+        static_cast<std::int64_t>(e.counters.device_used.count()) - static_cast<std::int64_t>(a.device_used.count());
     out.push_back(std::move(a));
     fastest = c->bandwidth_gbs;
   }
@@ -179,10 +184,10 @@ std::vector<std::string> in_vain(const Estimate& e, const std::vector<Pulled>& a
     const Estimate after = assess(more);
     const auto change = static_cast<std::int64_t>(after.counters.device_used.count()) -
                         static_cast<std::int64_t>(e.counters.device_used.count());
-    out.push_back(fmt::format("more accumulation, a larger global batch, fewer steps: the micro-batch is what a card "
-                              "holds ({} with twice the accumulation)",
-                              change == 0 ? std::string("no byte less")
-                                          : fmt::format("{:+.2f} GiB", static_cast<double>(change) / kGiB)));
+    out.push_back(fmt::format(
+        "more accumulation, a larger global batch, fewer steps: the micro-batch is what a card "
+        "holds ({} with twice the accumulation)",
+        change == 0 ? std::string("no byte less") : fmt::format("{:+.2f} GiB", static_cast<double>(change) / kGiB)));
   }
   for (const Pulled& p : alone) note_hidden(e, p, out);
   return out;

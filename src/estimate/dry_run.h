@@ -31,7 +31,7 @@ class DryRun {
   Bytes states() const;  ///< live between steps, without gradients and inputs
   Bytes host() const { return trainer_.host_bytes(); }
   Bytes held() const;
-  double flops() const;                      ///< of the second step
+  double flops() const;                       ///< of the second step
   const Work& work() const { return work_; }  ///< of the second step
 
  private:

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "estimate/breakdown.h"
-#include "hardware/speed_of.h"
 #include "estimate/verdict.h"
+#include "hardware/speed_of.h"
 
 namespace vramplan {
 namespace {
@@ -36,9 +36,9 @@ void describe(Estimate& e, const Overhead& o) {
   e.assumptions = e.job.assumptions;
   e.warnings.insert(e.warnings.begin(), e.job.warnings.begin(), e.job.warnings.end());
   e.assumptions.push_back(
-      e.job.calibration.context ? fmt::format("context {}, as measured ({})", format_gib(o.context), e.job.calibration.origin)
-                                : fmt::format("context {}, not measured on this card (0.25 to 0.9 GiB seen)",
-                                              format_gib(o.context)));
+      e.job.calibration.context
+          ? fmt::format("context {}, as measured ({})", format_gib(o.context), e.job.calibration.origin)
+          : fmt::format("context {}, not measured on this card (0.25 to 0.9 GiB seen)", format_gib(o.context)));
   e.assumptions.push_back(
       fmt::format("cuBLAS workspace {}, taken and returned by each matrix product", format_bytes(o.workspace)));
   e.assumptions.push_back(fmt::format("PyTorch's caching allocator, simulated: {}",
@@ -67,8 +67,12 @@ namespace {
 std::optional<StepTime> time_of(const Job& job, const Work& work) {
   if (job.run.optimizer.on_host || job.run.checkpoint.on_host || job.run.optimizer.paged) return std::nullopt;
   auto at = [&](Phase p) { return work.seconds[static_cast<std::size_t>(p)]; };
-  StepTime t{at(Phase::init) + at(Phase::forward) + at(Phase::loss), at(Phase::recompute), at(Phase::backward),
-             at(Phase::optimizer), 0, job.card.value_or(reference_card()).name};
+  StepTime t{at(Phase::init) + at(Phase::forward) + at(Phase::loss),
+             at(Phase::recompute),
+             at(Phase::backward),
+             at(Phase::optimizer),
+             0,
+             job.card.value_or(reference_card()).name};
   if (t.total() <= 0) return std::nullopt;
   t.tokens_a_second =
       static_cast<double>(job.run.micro_batch * job.run.accumulate) * static_cast<double>(job.run.seq) / t.total();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "estimate/dry_run.h"
+#include "estimate/explain_time.h"
 #include "train/checkpoint_policy.h"
 
 namespace vramplan {
@@ -109,6 +110,7 @@ Explanation explain(const Job& job) {
        korthikanti_layer(b, s, h, a) * static_cast<std::uint64_t>(L), all,
        "found: all that is held after forward without checkpointing, with embeddings, final norm and loss head"});
   if (r.checkpoint.kind != CheckpointKind::none) add_segment_rows(job, e.rows, layer);
+  e.recompute = recompute_rows(job);
   return e;
 }
 

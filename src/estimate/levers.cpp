@@ -101,10 +101,9 @@ Use halve_micro_batch(Job& j) {
   if (j.run.micro_batch % 2 != 0 || j.run.optimizer.in_backward) return {};
   j.run.micro_batch /= 2;
   j.run.accumulate *= 2;
-  return LeverUse{
-      fmt::format("--micro-batch {} --accumulate {}", j.run.micro_batch, j.run.accumulate),
-      fmt::format("per_device_train_batch_size={}, gradient_accumulation_steps={}", j.run.micro_batch,
-                  j.run.accumulate)};
+  return LeverUse{fmt::format("--micro-batch {} --accumulate {}", j.run.micro_batch, j.run.accumulate),
+                  fmt::format("per_device_train_batch_size={}, gradient_accumulation_steps={}", j.run.micro_batch,
+                              j.run.accumulate)};
 }
 
 Use step_in_backward(Job& j) {

@@ -26,10 +26,17 @@ std::string plain(const ordered_json& v) {
 struct Unit {
   std::string_view field, unit;
 };
-constexpr Unit kUnits[]{{"memory_bytes", "bytes"},      {"memory_bus_bits", "bits"},   {"driver_total_mib", "MiB"},
-                        {"runtime_total_mib", "MiB"},   {"usable_mib", "MiB"},         {"bandwidth_gbs", "GB/s"},
-                        {"tflops_dense", "TFLOP/s"},    {"boost_mhz", "MHz"},          {"l2_mib", "MiB"},
-                        {"last_level_cache_mib", "MiB"}, {"tdp_w", "W"}};
+constexpr Unit kUnits[]{{"memory_bytes", "bytes"},
+                        {"memory_bus_bits", "bits"},
+                        {"driver_total_mib", "MiB"},
+                        {"runtime_total_mib", "MiB"},
+                        {"usable_mib", "MiB"},
+                        {"bandwidth_gbs", "GB/s"},
+                        {"tflops_dense", "TFLOP/s"},
+                        {"boost_mhz", "MHz"},
+                        {"l2_mib", "MiB"},
+                        {"last_level_cache_mib", "MiB"},
+                        {"tdp_w", "W"}};
 
 std::string_view unit_of(const std::string& field) {
   for (const Unit& u : kUnits)
@@ -41,8 +48,9 @@ std::string_view unit_of(const std::string& field) {
 struct Verified {
   std::string_view field, key;
 };
-constexpr Verified kVerified[]{{"memory_bytes", "memory"}, {"bandwidth_gbs", "bandwidth"}, {"tdp_w", "tdp"},
-                               {"l2_mib", "l2"},           {"shader_cores", "cores"},      {"interconnect", "interconnect"}};
+constexpr Verified kVerified[]{{"memory_bytes", "memory"}, {"bandwidth_gbs", "bandwidth"},
+                               {"tdp_w", "tdp"},           {"l2_mib", "l2"},
+                               {"shader_cores", "cores"},  {"interconnect", "interconnect"}};
 
 class Sources {
  public:

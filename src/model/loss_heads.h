@@ -8,7 +8,7 @@
 namespace vramplan {
 
 struct ModelOutput {
-  Tensor loss, logits;        ///< logits null where the caller never sees them
+  Tensor loss, logits;          ///< logits null where the caller never sees them
   std::vector<Tensor> cache{};  ///< keys and values, when the model fills a cache
 };
 

@@ -11,6 +11,7 @@ Candidate candidate_of(const Estimate& e, std::string what) {
   c.verdict = e.verdict;
   c.device_used = e.counters.device_used;
   c.capacity = e.counters.capacity;
+  c.time = e.time;
   return c;
 }
 

@@ -21,7 +21,32 @@ CurvePoint point_of(const Estimate& e, std::int64_t segments, double plain_flops
   p.device_used = e.counters.device_used;
   p.recompute_share = e.step_flops / plain_flops - 1;
   p.verdict = e.verdict;
+  p.time = e.time;
   return p;
+}
+
+Bytes difference(Bytes a, Bytes b) { return a > b ? a - b : Bytes(); }
+
+/// What one layer keeps without checkpointing: the last of those the model has.
+Bytes kept_by_a_layer(const Job& plain, Bytes held) {
+  if (plain.model.layers < 2) return held;
+  Job shorter = plain;
+  shorter.model.layers -= 1;
+  return difference(held, assess(shorter).held);
+}
+
+Textbook textbook_of(const Curve& c, const Job& plain) {
+  Textbook t;
+  t.layer = kept_by_a_layer(plain, c.without.held);
+  if (c.points.size() > 1) t.boundary = difference(c.points[1].held, c.points[0].held);
+  if (t.boundary == Bytes()) return t;
+  const auto layers = static_cast<double>(c.points.size()), a = static_cast<double>(t.layer.count()),
+             b = static_cast<double>(t.boundary.count());
+  t.best_segments = std::sqrt(layers * a / b);
+  t.best = Bytes(static_cast<std::uint64_t>(2 * std::sqrt(layers * a * b)));
+  t.recursive_forwards = static_cast<std::int64_t>(std::ceil(std::log2(layers)));
+  t.recursive = t.boundary * static_cast<std::uint64_t>(t.recursive_forwards) + t.layer;
+  return t;
 }
 
 }  // namespace
@@ -45,6 +70,7 @@ Curve segments_curve(const Job& job) {
                  return std::tie(a.peak, a.activation_peak) < std::tie(b.peak, b.activation_peak);
                })->segments;
   curve.root = std::clamp<std::int64_t>(std::llround(std::sqrt(static_cast<double>(layers))), 1, layers);
+  curve.textbook = textbook_of(curve, plain);
   return curve;
 }
 

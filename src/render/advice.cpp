@@ -9,9 +9,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-std::string slower(const Advice& a) {
-  return a.slower ? fmt::format("{:+.1f} %", 100 * *a.slower) : std::string("?");
-}
+std::string slower(const Advice& a) { return a.slower ? fmt::format("{:+.1f} %", 100 * *a.slower) : std::string("?"); }
 
 std::string saved(const Advice& a) {
   return fmt::format("{:.2f} GiB", static_cast<double>(a.saved) / static_cast<double>(kGiB));

@@ -54,15 +54,34 @@ std::string why(const Curve& c) {
 
 }  // namespace
 
+/// The textbook's answers for the same layers.
+std::string reference_lines(const Curve& c) {
+  const Textbook& t = c.textbook;
+  if (t.boundary == Bytes()) return {};
+  const auto layers = c.points.size();
+  return fmt::format(
+      "textbook: a layer keeps A = {}, a boundary B = {}\n"
+      "  Chen 2016, N B + (L/N) A: lowest at N = sqrt(L A / B) = {:.1f} with 2 sqrt(L A B) = {}; with A = B at sqrt(L) "
+      "= "
+      "{:.1f}\n"
+      "  recursive, log2(L) B + A: {} for {} forward passes more\n"
+      "  without: L A = {}\n{}",
+      format_bytes(t.layer), format_bytes(t.boundary), t.best_segments, format_bytes(t.best),
+      std::sqrt(static_cast<double>(layers)), format_bytes(t.recursive), t.recursive_forwards,
+      format_bytes(t.layer * layers),
+      c.without.time ? fmt::format("times: a roofline of {}\n", c.without.time->card) : "");
+}
+
 std::string curve_table(const Curve& c, const TextStyle& style) {
-  Table t({true, true, true, true, true, true, false, false});
-  t.add({"N", "held", "peak of tensors", "before optimizer", "device used", "recompute", "", ""});
+  Table t({true, true, true, true, true, true, true, false, false});
+  t.add({"N", "held", "peak of tensors", "before optimizer", "device used", "recompute", "step", "", ""});
   Bytes highest = c.without.activation_peak;
   for (const CurvePoint& p : c.points) highest = std::max(highest, p.activation_peak);
   auto add = [&](const CurvePoint& p, const std::string& name, const std::string& mark) {
     t.add({name, format_bytes(p.held), format_bytes(p.peak), format_bytes(p.activation_peak),
            format_bytes(p.device_used), fmt::format("{:.1f} %", 100 * p.recompute_share),
-           bar(p.activation_peak, highest, style.utf8), mark});
+           p.time ? fmt::format("{:.1f} ms", 1e3 * p.time->total()) : "", bar(p.activation_peak, highest, style.utf8),
+           mark});
   };
   add(c.without, "none", "");
   for (const CurvePoint& p : c.points)
@@ -72,7 +91,8 @@ std::string curve_table(const Curve& c, const TextStyle& style) {
           : p.segments == c.root ? "<- square root of L"
                                  : "");
   return fmt::format("{}: memory against the number of segments, {} layers, micro-batch {} x {} tokens\n\n{}\n{}",
-                     c.job.model.name, c.points.size(), c.job.run.micro_batch, c.job.run.seq, t.str(), why(c));
+                     c.job.model.name, c.points.size(), c.job.run.micro_batch, c.job.run.seq, t.str(),
+                     why(c) + reference_lines(c));
 }
 
 std::string curve_json(const Curve& c) {
@@ -81,6 +101,13 @@ std::string curve_json(const Curve& c) {
          {"best", c.best},
          {"square_root", c.root},
          {"without_checkpointing", {{"held", c.without.held.count()}, {"peak", c.without.peak.count()}}},
+         {"textbook",
+          {{"layer", c.textbook.layer.count()},
+           {"boundary", c.textbook.boundary.count()},
+           {"best_segments", c.textbook.best_segments},
+           {"best", c.textbook.best.count()},
+           {"recursive", c.textbook.recursive.count()},
+           {"recursive_forwards", c.textbook.recursive_forwards}}},
          {"points", json::array()}};
   for (const CurvePoint& p : c.points)
     j["points"].push_back({{"segments", p.segments},
@@ -89,15 +116,17 @@ std::string curve_json(const Curve& c) {
                            {"activation_peak", p.activation_peak.count()},
                            {"device_used", p.device_used.count()},
                            {"recompute", p.recompute_share},
+                           {"step_seconds", p.time ? json(p.time->total()) : json()},
                            {"verdict", std::string(name_of(p.verdict))}});
   return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 std::string curve_csv(const Curve& c) {
-  std::string out = "segments,held,peak,activation_peak,device_used,recompute,verdict\n";
+  std::string out = "segments,held,peak,activation_peak,device_used,recompute,step_seconds,verdict\n";
   for (const CurvePoint& p : c.points)
-    out += fmt::format("{},{},{},{},{},{:.6f},{}\n", p.segments, p.held.count(), p.peak.count(),
-                       p.activation_peak.count(), p.device_used.count(), p.recompute_share, name_of(p.verdict));
+    out += fmt::format("{},{},{},{},{},{:.6f},{},{}\n", p.segments, p.held.count(), p.peak.count(),
+                       p.activation_peak.count(), p.device_used.count(), p.recompute_share,
+                       p.time ? fmt::format("{:.6f}", p.time->total()) : "", name_of(p.verdict));
   return out;
 }
 

@@ -154,12 +154,9 @@ std::string estimate_json(const Estimate& e) {
                                                        : json();
   j["recompute"] = {{"flops", e.recompute_flops},
                     {"flops_share", e.step_flops > 0 ? e.recompute_flops / (e.step_flops - e.recompute_flops) : 0.0}};
-  j["time"] = e.time ? json{{"forward", e.time->forward},
-                            {"recompute", e.time->recompute},
-                            {"backward", e.time->backward},
-                            {"optimizer", e.time->optimizer},
-                            {"step", e.time->total()},
-                            {"tokens_per_second", e.time->tokens_a_second},
+  j["time"] = e.time ? json{{"forward", e.time->forward},   {"recompute", e.time->recompute},
+                            {"backward", e.time->backward}, {"optimizer", e.time->optimizer},
+                            {"step", e.time->total()},      {"tokens_per_second", e.time->tokens_a_second},
                             {"card", e.time->card}}
                      : json();
   j["assumptions"] = e.assumptions;
@@ -180,6 +177,14 @@ std::string explain_json(const Explanation& e) {
                              {"bytes", r.value.count()},
                              {"found", r.found ? json(r.found->count()) : json()},
                              {"why", r.why}});
+  j["recompute"] = json::array();
+  for (const ShareRow& r : e.recompute)
+    j["recompute"].push_back({{"name", r.name},
+                              {"formula", r.formula},
+                              {"numbers", r.numbers},
+                              {"share", r.value},
+                              {"found", r.found},
+                              {"why", r.why}});
   j["job"] = job_of(e.job);
   return text(j);
 }

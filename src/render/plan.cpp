@@ -65,6 +65,9 @@ json candidate_json(const Candidate& c) {
          {"device_used", c.device_used.count()},
          {"capacity", c.capacity.count()},
          {"recompute", c.recompute_share},
+         {"step_seconds", c.time ? json(c.time->total()) : json()},
+         {"recompute_seconds", c.time ? json(c.time->recompute) : json()},
+         {"tokens_per_second", c.time ? json(c.time->tokens_a_second) : json()},
          {"frontier", c.frontier},
          {"dominated_by", c.dominated_by},
          {"micro_batch", r.micro_batch},
@@ -81,12 +84,13 @@ json candidate_json(const Candidate& c) {
 
 std::string plan_table(const Plan& p) {
   const bool recompute = has_frontier(p);
-  Table t({false, false, true, true, true, false});
-  t.add({"", "verdict", "device used", "margin", recompute ? "recompute" : "", ""});
+  Table t({false, false, true, true, true, true, true, false});
+  t.add({"", "verdict", "device used", "margin", recompute ? "recompute" : "", "step", "tokens/s", ""});
   for (std::size_t i : worth_showing(p)) {
     const Candidate& c = p.candidates[i];
     t.add({c.what, std::string(name_of(c.verdict)), format_bytes(c.device_used), margin(c),
-           recompute ? share(c.recompute_share) : "", p.answer == i ? "<- answer" : ""});
+           recompute ? share(c.recompute_share) : "", c.time ? fmt::format("{:.1f} ms", 1e3 * c.time->total()) : "",
+           c.time ? fmt::format("{:.0f}", c.time->tokens_a_second) : "", p.answer == i ? "<- answer" : ""});
   }
   std::string out = answer_line(p) + "\n" + t.str();
   for (const std::string& n : p.notes) out += "  " + n + "\n";

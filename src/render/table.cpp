@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
 #include "render/advice.h"
 #include "render/segments.h"
 #include "train/words.h"
@@ -129,7 +130,8 @@ std::string times(const Estimate& e) {
                                       {"optimizer", t.optimizer},
                                       {"step", t.total()}})
     if (seconds > 0) rows.add({name, milliseconds(seconds), fmt::format("{:.1f} %", 100 * seconds / t.total())});
-  return fmt::format("\nTime of a step, a roofline of {} ({:.0f} tokens/s):\n{}", t.card, t.tokens_a_second, rows.str());
+  return fmt::format("\nTime of a step, a roofline of {} ({:.0f} tokens/s):\n{}", t.card, t.tokens_a_second,
+                     rows.str());
 }
 
 std::string notes(const char* title, const std::vector<std::string>& lines) {
@@ -159,9 +161,28 @@ std::string Table::str(std::string_view indent) const {
 
 std::string estimate_table(const Estimate& e, const TextStyle& style) {
   return headline(e, style) + setting(e) + breakdown(e, style) + counters(e) + phases(e) + checkpointing(e) + times(e) +
-         largest(e) + segments_table(e, style) + (e.advice ? advice_table(*e.advice) : "") + notes("Warnings", e.warnings) +
-         notes("Assumed", e.assumptions);
+         largest(e) + segments_table(e, style) + (e.advice ? advice_table(*e.advice) : "") +
+         notes("Warnings", e.warnings) + notes("Assumed", e.assumptions);
 }
+
+namespace {
+
+/// Words in lines of at most `kWidth` columns, each after `indent`.
+std::string wrapped(const std::string& text, std::size_t indent) {
+  constexpr std::size_t kWidth = 100;
+  std::string out, line(indent, ' ');
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string word = take_item(rest, ' ');
+    if (line.size() > indent && line.size() + 1 + word.size() > kWidth) {
+      out += line + "\n";
+      line.assign(indent, ' ');
+    }
+    line += (line.size() > indent ? " " : "") + word;
+  }
+  return out + line + "\n";
+}
+
+}  // namespace
 
 std::string explain_table(const Explanation& e) {
   std::string out = fmt::format("{}: the textbook with your numbers, and what the program found\n", e.job.model.name);
@@ -171,8 +192,13 @@ std::string explain_table(const Explanation& e) {
     if (r.found)
       out += fmt::format("  {:<15} found {} bytes ({})\n", "",
                          format_count(static_cast<std::int64_t>(r.found->count())), format_bytes(*r.found));
-    out += fmt::format("  {:<15} {}\n", "", r.why);
+    out += wrapped(r.why, 18);
   }
+  if (!e.recompute.empty()) out += "\nWhat recomputation costs, in shares of the step without it:\n";
+  for (const ShareRow& r : e.recompute)
+    out += fmt::format("\n  {:<15} {}\n  {:<15} = {} = {:+.1f} %\n  {:<15} found {:+.1f} %\n", r.name, r.formula, "",
+                       r.numbers, 100 * r.value, "", 100 * r.found) +
+           wrapped(r.why, 18);
   return out;
 }
 

@@ -124,9 +124,8 @@ void OptimizerState::apply_adam(const Parameter& p, std::size_t i) {
 
 AdamArgs OptimizerState::adam_args() const {
   const bool fused = options_.form == OptimizerForm::fused || options_.states != StateStorage::as_parameter;
-  return {options_.lr,  kBeta1, kBeta2,
-          kEps,         options_.weight_decay, steps_,
-          options_.kind != OptimizerKind::adam, fused};
+  return {options_.lr, kBeta1, kBeta2, kEps, options_.weight_decay, steps_, options_.kind != OptimizerKind::adam,
+          fused};
 }
 
 void OptimizerState::sgd(const std::vector<Parameter>& parameters) {

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "backend/dry.h"
-#include "backend/host_number.h"
 #include "backend/host.h"
+#include "backend/host_number.h"
 #include "small_models.h"
 #include "train/trainer.h"
 #include "train/words.h"

@@ -63,12 +63,14 @@ void check_one(const Words& line, const json& advice, std::int64_t before) {
 TEST_CASE("every lever, card and set gives what it says") {
   std::size_t checked = 0, sets = 0, cards = 0;
   for (const char* text :
-       {"--model llama-3.1-8b --gpu a100-80gb --seq 8192", "--model gpt2-xl --gpu rtx-4090 --micro-batch 8 --seq 1024 "
+       {"--model llama-3.1-8b --gpu a100-80gb --seq 8192",
+        "--model gpt2-xl --gpu rtx-4090 --micro-batch 8 --seq 1024 "
         "--precision amp-bf16 --attention eager --keeps-output --optimizer-form fused",
         "--model qwen2.5-0.5b --gpu rtx-3090 --micro-batch 4 --seq 4096 --segments 4",
         "--model llama-3.2-1b --gpu t4 --seq 2048 --lora r=16,targets=all-linear --micro-batch 2",
         "--model smollm2-135m --gpu-memory 8GiB --micro-batch 16 --seq 2048 --ddp copies --optimizer adam",
-        "--layers 6 --hidden 512 --heads 8 --gpu-memory 3GiB --seq 512 --micro-batch 8 --attention eager --use-cache"}) {
+        "--layers 6 --hidden 512 --heads 8 --gpu-memory 3GiB --seq 512 --micro-batch 8 --attention eager "
+        "--use-cache"}) {
     CAPTURE(text);
     const Words line = words_of(std::string("estimate --json --advise ") + text);
     const json e = json::parse(run(with(line, "")).out);
@@ -87,8 +89,8 @@ TEST_CASE("every lever, card and set gives what it says") {
 }
 
 TEST_CASE("what cannot help is said with the reason") {
-  const json e = json::parse(
-      run("estimate --json --advise --model llama-3.1-8b --gpu a100-80gb --seq 512 --micro-batch 1").out);
+  const json e =
+      json::parse(run("estimate --json --advise --model llama-3.1-8b --gpu a100-80gb --seq 512 --micro-batch 1").out);
   bool accumulation = false, hidden = false;
   for (const json& reason : e.at("advice").at("in_vain")) {
     const auto line = reason.get<std::string>();

@@ -74,11 +74,11 @@ TEST_CASE("totals that PyTorch printed for users are met within half a percent")
     const char* card;
     double gib;
   };
-  for (const Printed& p : {Printed{"rtx 4050 laptop", 5.77}, Printed{"rtx 2070", 7.78}, Printed{"v100-sxm2-16gb", 15.77},
-                           Printed{"a10g", 21.99}, Printed{"l4", 22.05}, Printed{"rtx 4090", 23.55},
-                           Printed{"rtx 3090", 23.65}, Printed{"rtx a5000", 23.68}, Printed{"v100-sxm2-32gb", 31.75},
-                           Printed{"a100-40gb", 39.56}, Printed{"l40s", 44.53}, Printed{"a100-80gb", 79.15},
-                           Printed{"h200", 139.72}}) {
+  for (const Printed& p :
+       {Printed{"rtx 4050 laptop", 5.77}, Printed{"rtx 2070", 7.78}, Printed{"v100-sxm2-16gb", 15.77},
+        Printed{"a10g", 21.99}, Printed{"l4", 22.05}, Printed{"rtx 4090", 23.55}, Printed{"rtx 3090", 23.65},
+        Printed{"rtx a5000", 23.68}, Printed{"v100-sxm2-32gb", 31.75}, Printed{"a100-40gb", 39.56},
+        Printed{"l40s", 44.53}, Printed{"a100-80gb", 79.15}, Printed{"h200", 139.72}}) {
     CAPTURE(p.card);
     const Card c = find_card(text(), p.card);
     CHECK(static_cast<double>(c.usable.count()) / static_cast<double>(kGiB) == doctest::Approx(p.gib).epsilon(0.005));
@@ -120,8 +120,11 @@ TEST_CASE("every field of a card has a source") {
 
 TEST_CASE("MIG slices are those of NVIDIA's guide") {
   const Card a100 = find_card(text(), "a100-40gb");
-  for (const auto& [profile, gib, units] : {std::tuple{"1g.5gb", 4.75, 15}, {"2g.10gb", 9.75, 30}, {"3g.20gb", 19.62, 46},
-                                            {"4g.20gb", 19.62, 61}, {"7g.40gb", 39.5, 108}}) {
+  for (const auto& [profile, gib, units] : {std::tuple{"1g.5gb", 4.75, 15},
+                                            {"2g.10gb", 9.75, 30},
+                                            {"3g.20gb", 19.62, 46},
+                                            {"4g.20gb", 19.62, 61},
+                                            {"7g.40gb", 39.5, 108}}) {
     CAPTURE(profile);
     const Card slice = mig_slice(a100, profile);
     CHECK(slice.usable <= Bytes(static_cast<std::uint64_t>(gib * static_cast<double>(kGiB))));
@@ -139,9 +142,10 @@ TEST_CASE("cards of one's own") {
   REQUIRE(cards.size() == 1);
   CHECK(cards[0].name == "mine");
   CHECK(cards[0].usable == Bytes(16 * kGiB));
-  for (const char* bad : {"", "{", "3", "{}", "[1]", "[{}]", R"([{"id": "x"}])", R"([{"id": "x", "memory_bytes": "24"}])",
-                          R"([{"id": "x", "memory_bytes": 0}])", R"([{"id": "x", "memory_bytes": 1, "usable_mib": 9}])",
-                          R"([{"id": "x", "memory_bytes": -5}])"}) {
+  for (const char* bad :
+       {"", "{", "3", "{}", "[1]", "[{}]", R"([{"id": "x"}])", R"([{"id": "x", "memory_bytes": "24"}])",
+        R"([{"id": "x", "memory_bytes": 0}])", R"([{"id": "x", "memory_bytes": 1, "usable_mib": 9}])",
+        R"([{"id": "x", "memory_bytes": -5}])"}) {
     CAPTURE(bad);
     CHECK_THROWS_AS(own_cards(bad, "bad.json"), UserError);
   }

@@ -26,7 +26,8 @@ TEST_CASE("anything else is an error that says where") {
 }
 
 TEST_CASE("damaged calibrations never crash") {
-  const std::string good = R"({"context_bytes": 500000000, "launch_us": 4.5, "efficiency": {"matrix": 0.8, "memory": 0.9}})";
+  const std::string good =
+      R"({"context_bytes": 500000000, "launch_us": 4.5, "efficiency": {"matrix": 0.8, "memory": 0.9}})";
   test::Random random(7);
   for (int i = 0; i < 2000; ++i) {
     std::string text = good;

@@ -77,19 +77,19 @@ struct StepTime {
 
 /// A change that was run, or several at once.
 struct Advice {
-  std::string flags;            ///< "--checkpoint per-layer"; "without --x" for one to take away
-  std::string setting;          ///< the same for a framework; empty where there is none
-  std::string consequence;      ///< what else changes; empty: nothing
-  Bytes device_used;            ///< with the change
-  std::int64_t saved = 0;       ///< of device used, in bytes
+  std::string flags;             ///< "--checkpoint per-layer"; "without --x" for one to take away
+  std::string setting;           ///< the same for a framework; empty where there is none
+  std::string consequence;       ///< what else changes; empty: nothing
+  Bytes device_used;             ///< with the change
+  std::int64_t saved = 0;        ///< of device used, in bytes
   std::optional<double> slower;  ///< seconds a token, as a share more; negative is faster; nothing: not known
   Verdict verdict = Verdict::unknown;
 };
 
 struct AdviceList {
-  std::vector<Advice> levers;  ///< those that save anything, the most GiB for the least time first
-  std::vector<Advice> cards;   ///< the next larger one
-  std::optional<Advice> set;   ///< the fewest levers together with which it fits; nothing: one does, or none do
+  std::vector<Advice> levers;        ///< those that save anything, the most GiB for the least time first
+  std::vector<Advice> cards;         ///< the next larger one
+  std::optional<Advice> set;         ///< the fewest levers together with which it fits; nothing: one does, or none do
   std::vector<std::string> in_vain;  ///< what cannot help here, and why
 };
 
@@ -111,10 +111,10 @@ struct Estimate {
   std::vector<PeakTensor> tensors;  ///< the ten largest kinds
   ByteRow tree;
   std::optional<Without> without_checkpointing;
-  std::optional<StepTime> time;     ///< nothing: the rates are unknown, or the host takes part
+  std::optional<StepTime> time;                ///< nothing: the rates are unknown, or the host takes part
   double step_flops = 0, recompute_flops = 0;  ///< matrix products and attention of one step
   std::vector<std::string> assumptions, warnings;
-  std::optional<AdviceList> advice;          ///< when asked for
+  std::optional<AdviceList> advice;  ///< when asked for
   std::vector<SegmentMap> segments;  ///< at the allocated peak, when the job asks for them
 };
 

@@ -18,10 +18,21 @@ struct FormulaRow {
   std::string why;             ///< why the two differ, or what the row leaves out
 };
 
+/// A cost as a share of the step without recomputation: 0.33 is a third more.
+struct ShareRow {
+  std::string name;     ///< stable: "flops", "time", "throughput"
+  std::string formula;  ///< of the textbook
+  std::string numbers;
+  double value = 0;  ///< of the formula
+  double found = 0;  ///< of the whole step, as the program has it
+  std::string why;
+};
+
 struct Explanation {
   Job job;
   std::int64_t parameters = 0;
   std::vector<FormulaRow> rows;
+  std::vector<ShareRow> recompute;  ///< what it costs
 };
 
 /// Throws as `estimate` does.

@@ -14,7 +14,7 @@ namespace vramplan {
 struct Job {
   ModelConfig model;
   TrainOptions run;
-  bool positions_follow_seq = false;     ///< a model by its sizes: as many learned positions as the sequence is long
+  bool positions_follow_seq = false;  ///< a model by its sizes: as many learned positions as the sequence is long
   std::optional<Card> card;
   Calibration calibration;
   std::string allocator;                 ///< PYTORCH_ALLOC_CONF; empty is PyTorch's default

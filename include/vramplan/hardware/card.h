@@ -10,8 +10,8 @@ namespace vramplan {
 
 /// Dense peaks in 10^12 operations a second, additions counted; 0 where the card has none or none is known.
 struct Tflops {
-  double fp32 = 0;              ///< outside the matrix units
-  double fp16 = 0, bf16 = 0;    ///< of the matrix units, added up in fp32
+  double fp32 = 0;            ///< outside the matrix units
+  double fp16 = 0, bf16 = 0;  ///< of the matrix units, added up in fp32
   double int8 = 0;
 };
 
@@ -36,7 +36,8 @@ std::vector<Card> all_cards(std::string_view text);
 /// A short name that fits several cards is an error listing them; an unknown one suggests. Throws UserError.
 Card find_card(std::string_view text, std::string_view name);
 
-/// Cards of the user's own, in the form of gpus.json or as a list: "id" and "memory_bytes" are needed. Throws UserError.
+/// Cards of the user's own, in the form of gpus.json or as a list: "id" and "memory_bytes" are needed. Throws
+/// UserError.
 std::vector<Card> own_cards(std::string_view text, std::string_view where);
 
 /// A slice by its profile ("3g.40gb"). Throws UserError for a card that has none such.

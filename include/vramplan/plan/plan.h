@@ -17,8 +17,9 @@ struct Candidate {
   Verdict verdict = Verdict::unknown;
   Bytes device_used, capacity;
   double recompute_share = 0;  ///< FLOPs of recomputation over those of the step without any
-  bool frontier = false;       ///< nothing else needs less memory for no more recomputation
-  std::string dominated_by;    ///< the candidate that does, when this is not on the frontier
+  std::optional<StepTime> time;
+  bool frontier = false;     ///< nothing else needs less memory for no more recomputation
+  std::string dominated_by;  ///< the candidate that does, when this is not on the frontier
 };
 
 struct Plan {
@@ -58,7 +59,17 @@ struct CurvePoint {
   Bytes activation_peak;  ///< of tensors, before the optimizer
   Bytes device_used;
   double recompute_share = 0;
+  std::optional<StepTime> time;
   Verdict verdict = Verdict::unknown;
+};
+/// Lines to hold the curve against, of activations held, in bytes.
+struct Textbook {
+  Bytes layer;                          ///< A: what one layer keeps, by differences of whole steps
+  Bytes boundary;                       ///< B: what one more segment keeps
+  double best_segments = 0;             ///< sqrt(L A / B), where N B + (L / N) A is lowest
+  Bytes best;                           ///< 2 sqrt(L A B)
+  Bytes recursive;                      ///< Chen et al. 2016, section 4.3, halving: ceil(log2 L) B + A
+  std::int64_t recursive_forwards = 0;  ///< forward passes more for that: ceil(log2 L)
 };
 struct Curve {
   Job job;
@@ -66,6 +77,7 @@ struct Curve {
   std::vector<CurvePoint> points;  ///< N = 1 ... L
   std::int64_t best = 0;           ///< N of the lowest peak; of equal ones that with the lowest before the optimizer
   std::int64_t root = 0;           ///< N nearest to the square root of L (Chen et al. 2016)
+  Textbook textbook;
 };
 Curve segments_curve(const Job& job);
 

@@ -52,7 +52,7 @@ struct Checkpointing {
   std::int64_t n = 0;
   bool reentrant = false;
   RecomputedParts parts{};  ///< of selective
-  bool on_host = false;   ///< boundaries wait in the host's memory (reentrant)
+  bool on_host = false;     ///< boundaries wait in the host's memory (reentrant)
   bool operator==(const Checkpointing&) const = default;
 };
 
