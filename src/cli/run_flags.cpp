@@ -56,7 +56,8 @@ std::vector<Flag> RunFlags::flags() {
        &dropout_mask_, r},
       {"--segments", "N", "checkpoint N runs of consecutive layers", &segments_, r},
       {"--checkpoint", "HOW",
-       "none, per-layer, segments:N, sequential:N, every:K (each K-th layer), first:K, or parts of all layers: "
+       "none, per-layer, segments:N, sequential:N, every:K (each K-th layer), first:K, cuts:8+8+plain4 (runs of these "
+       "lengths), or parts of all layers: "
        "selective:attention+mlp+activation+norms",
        &checkpoint_, r},
       {"--reentrant", "", "the reentrant variant of torch.utils.checkpoint", &reentrant_, r},
@@ -100,6 +101,24 @@ RecomputedParts parts_of(std::string_view list) {
   return out;
 }
 
+/// "8+8+plain4"
+std::vector<std::int64_t> runs_of(std::string_view list) {
+  constexpr std::string_view kPlain = "plain";
+  constexpr std::int64_t kMostLayers = 1 << 20;
+  std::vector<std::int64_t> out;
+  while (!list.empty()) {
+    std::string item = take_item(list, '+');
+    const bool plain = item.starts_with(kPlain);
+    if (plain) item.erase(0, kPlain.size());
+    const std::int64_t n = parse_count(item, "--checkpoint cuts");
+    if (n < 1 || n > kMostLayers)
+      throw UserError(fmt::format("a run of {} layers", n), "--checkpoint cuts", "for example cuts:8+8+plain4",
+                      Exit::usage);
+    out.push_back(plain ? -n : n);
+  }
+  return out;
+}
+
 /// "per-layer", "every:2", "selective:attention+mlp"
 Checkpointing checkpoint_named(const std::string& text) {
   Checkpointing c;
@@ -108,6 +127,11 @@ Checkpointing checkpoint_named(const std::string& text) {
   if (name == "selective") {
     c.kind = CheckpointKind::selective;
     c.parts = parts_of(rest);
+    return c;
+  }
+  if (name == "cuts") {
+    c.kind = CheckpointKind::cuts;
+    c.runs = runs_of(rest);
     return c;
   }
   for (const Way& w : kWays) {
@@ -119,8 +143,9 @@ Checkpointing checkpoint_named(const std::string& text) {
   throw UserError(
       fmt::format("'{}' is not a way to checkpoint", text), "--checkpoint",
       did_you_mean(text,
-                   {"none", "per-layer", "segments:4", "sequential:4", "every:2", "first:8", "selective:attention"},
-                   "known: none, per-layer, segments:N, sequential:N, every:K, first:K, "
+                   {"none", "per-layer", "segments:4", "sequential:4", "every:2", "first:8", "cuts:8+8",
+                    "selective:attention"},
+                   "known: none, per-layer, segments:N, sequential:N, every:K, first:K, cuts:8+8+plain4, "
                    "selective:attention+mlp+activation+norms"),
       Exit::usage);
 }
@@ -141,7 +166,7 @@ Checkpointing RunFlags::checkpoint(const ModelConfig& model) const {
   if (!whole_layers && (reentrant_ || c.on_host))
     throw UserError("only checkpointed layers have boundaries", reentrant_ ? "--reentrant" : "--offload boundaries",
                     "add --checkpoint per-layer or --segments N", Exit::usage);
-  if (whole_layers && c.kind != CheckpointKind::per_layer && (c.n < 1 || c.n > model.layers))
+  if (whole_layers && c.kind != CheckpointKind::per_layer && c.kind != CheckpointKind::cuts && (c.n < 1 || c.n > model.layers))
     throw UserError(fmt::format("{} segments over {} layers", c.n, model.layers),
                     segments_.empty() ? "--checkpoint" : "--segments", fmt::format("ask for 1 to {}", model.layers),
                     Exit::usage);

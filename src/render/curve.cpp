@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "train/words.h"
 #include "vramplan/estimate/explain.h"
 
 namespace vramplan {
@@ -54,6 +55,16 @@ std::string why(const Curve& c) {
 
 }  // namespace
 
+/// What runs of unequal lengths would gain.
+std::string uneven_line(const Curve& c) {
+  if (!c.uneven_point) return {};
+  const Bytes best = at(c, c.best).activation_peak, found = c.uneven_point->activation_peak;
+  const bool less = found < best;
+  return fmt::format("unequal runs, cut by bytes: --checkpoint {} needs {} {} before the optimizer than N = {}\n",
+                     checkpoint_word(c.uneven), format_bytes(less ? best - found : found - best),
+                     less ? "less" : "more", c.best);
+}
+
 /// The textbook's answers for the same layers.
 std::string reference_lines(const Curve& c) {
   const Textbook& t = c.textbook;
@@ -92,7 +103,7 @@ std::string curve_table(const Curve& c, const TextStyle& style) {
                                  : "");
   return fmt::format("{}: memory against the number of segments, {} layers, micro-batch {} x {} tokens\n\n{}\n{}",
                      c.job.model.name, c.points.size(), c.job.run.micro_batch, c.job.run.seq, t.str(),
-                     why(c) + reference_lines(c));
+                     why(c) + uneven_line(c) + reference_lines(c));
 }
 
 std::string curve_json(const Curve& c) {
@@ -109,6 +120,10 @@ std::string curve_json(const Curve& c) {
            {"recursive", c.textbook.recursive.count()},
            {"recursive_forwards", c.textbook.recursive_forwards}}},
          {"points", json::array()}};
+  j["unequal"] = c.uneven_point ? json{{"checkpoint", checkpoint_word(c.uneven)},
+                                       {"peak", c.uneven_point->peak.count()},
+                                       {"activation_peak", c.uneven_point->activation_peak.count()}}
+                                : json();
   for (const CurvePoint& p : c.points)
     j["points"].push_back({{"segments", p.segments},
                            {"held", p.held.count()},

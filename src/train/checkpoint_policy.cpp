@@ -30,10 +30,24 @@ Segment several_layers(const LayerStack& stack, const LayerRun& run) {
   };
 }
 
+std::vector<LayerRun> given_runs(const std::vector<std::int64_t>& runs, std::int64_t layers) {
+  std::vector<LayerRun> out;
+  std::int64_t first = 0;
+  for (const std::int64_t n : runs) {
+    out.push_back({first, n < 0 ? -n : n, n > 0});
+    first += out.back().count;
+  }
+  if (first != layers)
+    throw UserError(fmt::format("the runs hold {} layers, the model has {}", first, layers), "--checkpoint cuts",
+                    "for example cuts:8+8 for 16 layers", Exit::usage);
+  return out;
+}
+
 }  // namespace
 
 std::vector<LayerRun> cut_layers(const Checkpointing& policy, std::int64_t layers) {
   if (policy.kind == CheckpointKind::none || policy.kind == CheckpointKind::selective) return {{0, layers, false}};
+  if (policy.kind == CheckpointKind::cuts) return given_runs(policy.runs, layers);
   const std::int64_t n = policy.kind == CheckpointKind::per_layer ? layers : policy.n;
   if (n < 1 || n > layers)
     throw UserError(fmt::format("{} segments over {} layers", n, layers), "segments",

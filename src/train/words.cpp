@@ -20,6 +20,17 @@ std::string loss_word(const LossChoice& l) {
   return word_for(kLosses, l.form) + (l.form == LossForm::chunked ? fmt::format(":{}", l.chunks) : "");
 }
 
+namespace {
+
+std::string runs_word(const std::vector<std::int64_t>& runs) {
+  std::string out;
+  for (const std::int64_t n : runs)
+    out += (out.empty() ? "" : "+") + (n < 0 ? fmt::format("plain{}", -n) : fmt::format("{}", n));
+  return out;
+}
+
+}  // namespace
+
 std::string checkpoint_word(const Checkpointing& c) {
   const char* variant = c.on_host ? ",on-host" : c.reentrant ? ",reentrant" : "";
   switch (c.kind) {
@@ -29,6 +40,7 @@ std::string checkpoint_word(const Checkpointing& c) {
     case CheckpointKind::sequential: return fmt::format("sequential:{}{}", c.n, variant);
     case CheckpointKind::every: return fmt::format("every:{}{}", c.n, variant);
     case CheckpointKind::first: return fmt::format("first:{}{}", c.n, variant);
+    case CheckpointKind::cuts: return fmt::format("cuts:{}{}", runs_word(c.runs), variant);
     case CheckpointKind::selective: break;
   }
   std::string parts;

@@ -161,3 +161,20 @@ TEST_CASE("a plan without a card is refused") {
   CHECK_THROWS_AS(largest_micro_batch(job, {}), UserError);
   CHECK_THROWS_AS(least_recompute(job, {}), UserError);
 }
+
+TEST_CASE("unequal runs are cut by bytes and are no worse than equal ones") {
+  Job j;
+  j.model = test::small_llama();
+  j.model.layers = 24;
+  j.model.hidden = 64, j.model.ffn = 192, j.model.heads = j.model.kv_heads = 4, j.model.head_dim = 16;
+  j.run = test::small_run(Precision::bf16, AttentionForm::eager);
+  j.run.micro_batch = 8;
+  j.run.seq = 32;
+  const Curve c = segments_curve(j);
+  REQUIRE(c.uneven_point);
+  std::int64_t layers = 0;
+  for (const std::int64_t n : c.uneven.runs) layers += n;
+  CHECK(layers == 24);
+  const Bytes best = c.points[static_cast<std::size_t>(c.best - 1)].activation_peak;
+  CHECK(c.uneven_point->activation_peak <= best);
+}

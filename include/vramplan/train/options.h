@@ -46,13 +46,16 @@ struct Optimizer {
 ///   every       layers 0, n, 2n ... alone, the others plain (torchtitan's selective option by number)
 ///   first       the first n layers alone, the others plain (Megatron's "block")
 ///   selective   parts of every layer (Megatron's recompute_modules)
-enum class CheckpointKind { none, per_layer, segments, sequential, every, first, selective };
+///   cuts        runs of any lengths, some of them plain
+enum class CheckpointKind { none, per_layer, segments, sequential, every, first, selective, cuts };
 struct Checkpointing {
   CheckpointKind kind = CheckpointKind::none;
   std::int64_t n = 0;
   bool reentrant = false;
   RecomputedParts parts{};  ///< of selective
   bool on_host = false;     ///< boundaries wait in the host's memory (reentrant)
+  /// of cuts: n > 0 are n layers in one checkpointed run, n < 0 are -n plain ones
+  std::vector<std::int64_t> runs{};
   bool operator==(const Checkpointing&) const = default;
 };
 
