@@ -1,5 +1,5 @@
 // The same work for each of n items on all cores. Results go into slots by index, so they never depend on the number
-// of threads; the first exception is thrown again when all have ended.
+// of threads; the first exception is thrown again when all have ended. `threads` 0: as many as there are cores.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -11,7 +11,7 @@
 namespace vramplan {
 
 template <class Work>
-void parallel_for(std::size_t n, const Work& work) {
+void parallel_for(std::size_t n, const Work& work, std::size_t threads = 0) {
   std::atomic<std::size_t> next{0};
   std::vector<std::exception_ptr> failures(n);
   auto loop = [&] {
@@ -25,8 +25,8 @@ void parallel_for(std::size_t n, const Work& work) {
   };
   {
     std::vector<std::jthread> helpers;
-    const std::size_t threads = std::min<std::size_t>(n, std::max(1u, std::thread::hardware_concurrency()));
-    for (std::size_t t = 1; t < threads; ++t) helpers.emplace_back(loop);
+    if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
+    for (std::size_t t = 1; t < std::min(n, threads); ++t) helpers.emplace_back(loop);
     loop();
   }
   for (const std::exception_ptr& f : failures)

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/suggest.h"
 
 namespace vramplan {
@@ -29,12 +31,38 @@ void JobFlags::set(const std::string& flag, const std::string& value) { text_of(
 
 bool JobFlags::given(const std::string& flag) { return !text_of(flag).empty(); }
 
-Job JobFlags::job(const Context& context) const {
+namespace {
+
+bool has(const std::vector<Flag>& flags, const std::string& name) {
+  return std::any_of(flags.begin(), flags.end(),
+                     [&](const Flag& f) { return f.names.substr(f.names.find("--")) == name; });
+}
+
+}  // namespace
+
+bool JobFlags::names_model(const std::string& flag) { return has(model_.flags(), flag); }
+bool JobFlags::names_card(const std::string& flag) { return has(card_.flags(), flag); }
+
+Job JobFlags::job(const Context& context) const { return job(context, {}); }
+
+Job JobFlags::job(const Context& context, const Known& known) const {
   Job j;
-  model_.read(context, j);
+  if (known.model)
+    j.model = known.model->model;
+  else
+    model_.read(context, j);
   run_.read(j);
   model_.settle_positions(j);
-  card_.read(context, j);
+  if (!known.card) {
+    card_.read(context, j);
+    return j;
+  }
+  j.card = known.card->card;
+  j.run.device = known.card->run.device;
+  j.calibration = known.card->calibration;
+  j.allocator = known.card->allocator;
+  j.reserve = known.card->reserve;
+  j.memory_fraction = known.card->memory_fraction;
   return j;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/values.h"
 #include "read/data.h"
 #include "render/plan.h"
+#include "render/sweep.h"
 
 namespace vramplan {
 namespace {
@@ -37,7 +38,10 @@ class PlanCommand final : public Command {
            "  vramplan plan --model llama-3.1-8b --gpu h200 --micro-batch 1 --max seq --multiple 128\n"
            "  vramplan plan --model qwen2.5-7b --seq 4096 --micro-batch 1 --smallest gpu\n"
            "  vramplan plan --model gpt2-xl --gpu rtx-4090 --seq 1024 --micro-batch 8 --min recompute\n"
-           "  vramplan plan --model gpt2 --gpu t4 --seq 1024 --sweep micro-batch=1..16*2 --sweep segments=all --csv\n";
+           "  vramplan plan --model gpt2 --gpu t4 --seq 1024 --sweep micro-batch=1..16*2 --sweep segments=all --csv\n"
+           "  vramplan plan --model gpt2 --gpu t4 --seq 1024 --sweep micro-batch=1..64 --sweep "
+           "checkpoint=none,per-layer "
+           "--where fits --sort tokens/s --top 5\n";
   }
   std::vector<Flag> flags() override {
     std::vector<Flag> all = job_.flags();
@@ -49,14 +53,18 @@ class PlanCommand final : public Command {
         {"--multiple", "N", "of sequence lengths (default: 1)", &multiple_, q},
         {"--allow-tight", "", "count 'tight' as fitting", &allow_tight_, q},
         {"--price", "CARD=USD", "an hour of a card costs this; the cheapest is asked for then", &prices_, q},
-        {"--sweep", "FLAG=VALUES", "every combination: a,b,c or a..b or a..b*2 or a..b+8, or segments=all", &sweeps_,
-         q},
+        {"--sweep", "FLAG=VALUES", "every combination: a,b,c or a..b or a..b*2 or a..b+8, or segments=all",
+         &sweep_.sweeps, q},
+        {"--where", "VERDICTS", "of a sweep, only these rows: fits,tight", &sweep_.where, q},
+        {"--sort", "KEY", "of a sweep: margin, tokens/s, device-used, or a swept flag", &sweep_.sort, q},
+        {"--top", "K", "of a sweep, only the first rows", &sweep_.top, q},
+        {"--jobs", "N", "threads of a sweep (default: all cores)", &sweep_.jobs, q},
         {"--csv", "", "rows of a sweep as CSV", &csv_, q}};
     all.insert(all.end(), mine.begin(), mine.end());
     return all;
   }
   Exit run(const Context& context) override {
-    if (!sweeps_.empty()) return sweep(context);
+    if (!sweep_.sweeps.empty()) return sweep(context);
     const Plan plan = answer(context);
     fmt::print("{}", context.json ? plan_json(plan) : plan_table(plan));
     return plan.answer ? Exit::fits : Exit::does_not_fit;
@@ -87,15 +95,16 @@ class PlanCommand final : public Command {
   }
 
   Exit sweep(const Context& context) {
-    const SweepTable table = run_sweep(job_, sweeps_, context);
+    const SweepTable table = run_sweep(job_, sweep_, context);
     fmt::print("{}", csv_ ? sweep_csv(table) : context.json ? sweep_json(table) : sweep_text(table));
-    return Exit::fits;
+    return table.complete ? Exit::fits : Exit::interrupted;
   }
 
   JobFlags job_;
   std::string max_, smallest_, min_, multiple_;
   bool allow_tight_ = false, csv_ = false;
-  std::vector<std::string> prices_, sweeps_;
+  std::vector<std::string> prices_;
+  SweepFlags sweep_;
 };
 
 }  // namespace

@@ -140,14 +140,13 @@ Checkpointing checkpoint_named(const std::string& text) {
     if (w.numbered) c.n = parse_count(std::string(rest), "--checkpoint");
     return c;
   }
-  throw UserError(
-      fmt::format("'{}' is not a way to checkpoint", text), "--checkpoint",
-      did_you_mean(text,
-                   {"none", "per-layer", "segments:4", "sequential:4", "every:2", "first:8", "cuts:8+8",
-                    "selective:attention"},
-                   "known: none, per-layer, segments:N, sequential:N, every:K, first:K, cuts:8+8+plain4, "
-                   "selective:attention+mlp+activation+norms"),
-      Exit::usage);
+  throw UserError(fmt::format("'{}' is not a way to checkpoint", text), "--checkpoint",
+                  did_you_mean(text,
+                               {"none", "per-layer", "segments:4", "sequential:4", "every:2", "first:8", "cuts:8+8",
+                                "selective:attention"},
+                               "known: none, per-layer, segments:N, sequential:N, every:K, first:K, cuts:8+8+plain4, "
+                               "selective:attention+mlp+activation+norms"),
+                  Exit::usage);
 }
 
 }  // namespace
@@ -166,7 +165,8 @@ Checkpointing RunFlags::checkpoint(const ModelConfig& model) const {
   if (!whole_layers && (reentrant_ || c.on_host))
     throw UserError("only checkpointed layers have boundaries", reentrant_ ? "--reentrant" : "--offload boundaries",
                     "add --checkpoint per-layer or --segments N", Exit::usage);
-  if (whole_layers && c.kind != CheckpointKind::per_layer && c.kind != CheckpointKind::cuts && (c.n < 1 || c.n > model.layers))
+  if (whole_layers && c.kind != CheckpointKind::per_layer && c.kind != CheckpointKind::cuts &&
+      (c.n < 1 || c.n > model.layers))
     throw UserError(fmt::format("{} segments over {} layers", c.n, model.layers),
                     segments_.empty() ? "--checkpoint" : "--segments", fmt::format("ask for 1 to {}", model.layers),
                     Exit::usage);

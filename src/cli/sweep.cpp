@@ -1,60 +1,68 @@
 #include "cli/sweep.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <nlohmann/json.hpp>
-
-#include "base/parallel.h"
 #include "base/text.h"
+#include "cli/interrupt.h"
+#include "cli/progress.h"
 #include "cli/values.h"
-#include "render/table.h"
 
 namespace vramplan {
 namespace {
 
-using json = nlohmann::ordered_json;
+constexpr std::int64_t kMostRows = 1000000;
 
-constexpr std::uint64_t kMostRows = 1000000;
-
+/// A flag and its values: a list, or a range that is counted before it is written out.
 struct Axis {
   std::string flag;
-  std::vector<std::string> values;
+  std::vector<std::string> list;
+  std::int64_t from = 0, to = 0, step = 1;
+  bool times = false;
+
+  std::int64_t size() const {
+    if (!list.empty()) return static_cast<std::int64_t>(list.size());
+    if (!times) return (to - from) / step + 1;
+    std::int64_t n = 1;
+    for (std::int64_t v = from; v <= to / step; v *= step) ++n;
+    return n;
+  }
+  std::vector<std::string> values() const {
+    if (!list.empty()) return list;
+    std::vector<std::string> out;
+    for (std::int64_t i = 0, v = from, n = size(); i < n; ++i, v = times ? v * step : v + step)
+      out.push_back(std::to_string(v));
+    return out;
+  }
 };
 
 /// "1..64", "1..64*2", "8..64+8"
-std::vector<std::string> range(const std::string& text, std::size_t dots, const char* flag) {
+void set_range(Axis& a, const std::string& text, std::size_t dots) {
+  const char* flag = "--sweep";
   const std::size_t by = text.find_first_of("*+", dots);
-  const std::int64_t from = parse_count(text.substr(0, dots), flag);
-  const std::int64_t to = parse_count(text.substr(dots + 2, by == std::string::npos ? by : by - dots - 2), flag);
-  const bool times = by != std::string::npos && text[by] == '*';
-  const std::int64_t step = by == std::string::npos ? 1 : parse_count(text.substr(by + 1), flag);
-  if (from < 1 || to < from || step < 1 || (times && step < 2))
+  a.from = parse_count(text.substr(0, dots), flag);
+  a.to = parse_count(text.substr(dots + 2, by == std::string::npos ? by : by - dots - 2), flag);
+  a.times = by != std::string::npos && text[by] == '*';
+  a.step = by == std::string::npos ? 1 : parse_count(text.substr(by + 1), flag);
+  if (a.from < 1 || a.to < a.from || a.step < 1 || (a.times && a.step < 2))
     throw UserError(fmt::format("'{}' is not a range", text), flag, "write 1..64, 1..64*2 or 8..64+8", Exit::usage);
-  std::vector<std::string> out;
-  for (std::int64_t v = from; v <= to; v = times ? v * step : v + step) {
-    out.push_back(std::to_string(v));
-    if (out.size() > kMostRows)
-      throw UserError("more than a million values", flag, "widen the step: a..b*2 or a..b+64", Exit::usage);
-  }
-  return out;
 }
 
 Axis axis_of(const std::string& text, std::int64_t layers) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
     throw UserError(fmt::format("'{}' sweeps nothing", text), "--sweep", "write micro-batch=1..64", Exit::usage);
-  Axis a{text.substr(0, equals), {}};
+  Axis a;
+  a.flag = text.substr(0, equals);
   const std::string values = text.substr(equals + 1);
   if (values == "all") {
     if (a.flag != "segments")
       throw UserError(fmt::format("'{}' has no list of all values", a.flag), "--sweep", "segments=all does",
                       Exit::usage);
-    for (std::int64_t n = 1; n <= layers; ++n) a.values.push_back(std::to_string(n));
+    a.from = 1, a.to = layers;
   } else if (const std::size_t dots = values.find(".."); dots != std::string::npos) {
-    a.values = range(values, dots, "--sweep");
+    set_range(a, values, dots);
   } else {
-    for (std::string_view rest = values; !rest.empty();) a.values.push_back(take_item(rest, ','));
+    for (std::string_view rest = values; !rest.empty();) a.list.push_back(take_item(rest, ','));
   }
   return a;
 }
@@ -68,122 +76,70 @@ JobFlags with_first_values(JobFlags flags, const std::vector<std::string>& sweep
   return flags;
 }
 
-/// The axes, with the number of their combinations checked.
-std::vector<Axis> axes_of(const JobFlags& base, const std::vector<std::string>& sweeps, const Context& context) {
-  const std::int64_t layers = with_first_values(base, sweeps).job(context).model.layers;
+/// The axes, with the number of their combinations checked before any is written out.
+std::vector<Axis> axes_of(const JobFlags& base, const std::vector<std::string>& sweeps, const Job& first) {
   std::vector<Axis> axes;
-  std::uint64_t rows = 1;
+  double rows = 1;
   for (const std::string& s : sweeps) {
-    axes.push_back(axis_of(s, layers));
-    rows *= axes.back().values.size();
-    if (rows > kMostRows)
-      throw UserError(fmt::format("{} combinations or more", rows), "--sweep",
-                      "at most a million: give fewer values, or wider steps (a..b*2)", Exit::usage);
+    axes.push_back(axis_of(s, first.model.layers));
+    JobFlags(base).set("--" + axes.back().flag, "");  // an unknown flag is an error here
+    rows *= static_cast<double>(axes.back().size());
   }
+  if (rows > static_cast<double>(kMostRows))
+    throw UserError(fmt::format("{:.0f} combinations", rows), "--sweep",
+                    "at most a million: give fewer values, or wider steps (a..b*2, a..b+64)", Exit::usage);
   return axes;
 }
 
-std::vector<std::string> header(const SweepTable& t) {
-  std::vector<std::string> out = t.flags;
-  for (const char* name :
-       {"verdict", "allocated", "reserved", "device_used", "capacity", "margin", "peak_phase", "error"})
-    out.emplace_back(name);
-  return out;
-}
-
-std::string quoted(const std::string& cell) {
-  if (cell.find_first_of(",\"\n") == std::string::npos) return cell;
-  std::string out = "\"";
-  for (char c : cell) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
+SweepTable empty_table(const std::vector<Axis>& axes) {
+  SweepTable table;
+  std::vector<std::vector<std::string>> values;
+  std::size_t rows = 1;
+  for (const Axis& a : axes) {
+    table.flags.push_back(a.flag);
+    values.push_back(a.values());
+    rows *= values.back().size();
+  }
+  table.rows.resize(rows);
+  for (std::size_t i = 0; i < rows; ++i) {
+    std::size_t rest = i;
+    table.rows[i].values.resize(axes.size());
+    for (std::size_t a = axes.size(); a-- > 0;) {
+      table.rows[i].values[a] = values[a][rest % values[a].size()];
+      rest /= values[a].size();
+    }
+  }
+  return table;
 }
 
 }  // namespace
 
-SweepTable run_sweep(const JobFlags& base, const std::vector<std::string>& sweeps, const Context& context) {
-  const std::vector<Axis> axes = axes_of(base, sweeps, context);
-  SweepTable table;
-  std::size_t rows = 1;
-  for (const Axis& a : axes) table.flags.push_back(a.flag), rows *= a.values.size();
-  table.rows.resize(rows);
-  parallel_for(rows, [&](std::size_t i) {
-    SweepRow& row = table.rows[i];
-    JobFlags flags = base;
-    row.values.resize(axes.size());
-    std::size_t rest = i;
-    for (std::size_t a = axes.size(); a-- > 0;) {
-      row.values[a] = axes[a].values[rest % axes[a].values.size()];
-      rest /= axes[a].values.size();
-      flags.set("--" + axes[a].flag, row.values[a]);
-    }
-    try {
-      row.estimate = assess(flags.job(context));
-    } catch (const UserError& e) {
-      row.error = e.what();
-    } catch (const Overflow& e) {
-      row.error = e.what();
-    }
-  });
+SweepTable run_sweep(const JobFlags& base, const SweepFlags& asked, const Context& context) {
+  const Job first = with_first_values(base, asked.sweeps).job(context);
+  SweepTable table = empty_table(axes_of(base, asked.sweeps, first));
+  table.has_card = first.card.has_value();
+  const std::int64_t threads = count_or(asked.jobs, "--jobs", 0), top = count_or(asked.top, "--top", kMostRows);
+  if (threads < 0 || threads > 1024 || top < 1)
+    throw UserError("--jobs is 1 to 1024, --top at least 1", "--sweep", "leave them out for all", Exit::usage);
+  if (!asked.sort.empty()) sort_by(table, asked.sort);  // an unknown key is an error before the work
+  JobFlags names = base;
+  JobFlags::Known known{&first, &first};
+  for (const std::string& flag : table.flags) {
+    if (names.names_model("--" + flag)) known.model = nullptr;
+    if (names.names_card("--" + flag)) known.card = nullptr;
+  }
+  const Interrupt interrupt;
+  Progress progress(table.rows.size());
+  fill(table, {[&](const std::vector<std::string>& values) {
+                 JobFlags flags = base;
+                 for (std::size_t a = 0; a < values.size(); ++a) flags.set("--" + table.flags[a], values[a]);
+                 return flags.job(context, known);
+               },
+               static_cast<std::size_t>(threads), &Interrupt::asked(), [&](std::size_t done) { progress.at(done); }});
+  if (!asked.where.empty()) keep_where(table, asked.where);
+  if (!asked.sort.empty()) sort_by(table, asked.sort);
+  if (table.rows.size() > static_cast<std::size_t>(top)) table.rows.resize(static_cast<std::size_t>(top));
   return table;
-}
-
-std::string sweep_text(const SweepTable& table) {
-  std::vector<bool> right(table.flags.size(), true);
-  for (bool r : {false, true, true, false}) right.push_back(r);
-  Table t(right);
-  std::vector<std::string> head = table.flags;
-  for (const char* name : {"verdict", "device used", "margin", "peak in"}) head.emplace_back(name);
-  t.add(head);
-  for (const SweepRow& r : table.rows) {
-    std::vector<std::string> cells = r.values;
-    const Estimate& e = r.estimate;
-    if (!r.error.empty())
-      cells.insert(cells.end(), {r.error, "", "", ""});
-    else
-      cells.insert(
-          cells.end(),
-          {std::string(name_of(e.verdict)), format_bytes(e.counters.device_used),
-           e.job.card ? fmt::format("{:+.2f} GiB", static_cast<double>(e.margin) / static_cast<double>(kGiB)) : "",
-           std::string(name_of(e.peak_phase))});
-    t.add(cells);
-  }
-  return t.str("");
-}
-
-std::string sweep_csv(const SweepTable& table) {
-  std::string out = fmt::format("{}\n", fmt::join(header(table), ","));
-  for (const SweepRow& r : table.rows) {
-    const Estimate& e = r.estimate;
-    for (const std::string& v : r.values) out += quoted(v) + ",";
-    if (r.error.empty())
-      out += fmt::format("{},{},{},{},{},{},{},\n", name_of(e.verdict), e.counters.allocated.count(),
-                         e.counters.reserved.count(), e.counters.device_used.count(), e.counters.capacity.count(),
-                         e.margin, name_of(e.peak_phase));
-    else
-      out += ",,,,,,," + quoted(r.error) + "\n";
-  }
-  return out;
-}
-
-std::string sweep_json(const SweepTable& table) {
-  json j{{"schema_version", 1}, {"kind", "sweep"}, {"flags", table.flags}, {"rows", json::array()}};
-  for (const SweepRow& r : table.rows) {
-    json row;
-    for (std::size_t i = 0; i < table.flags.size(); ++i) row[table.flags[i]] = r.values[i];
-    const Estimate& e = r.estimate;
-    if (r.error.empty())
-      row.update({{"verdict", std::string(name_of(e.verdict))},
-                  {"allocated", e.counters.allocated.count()},
-                  {"reserved", e.counters.reserved.count()},
-                  {"device_used", e.counters.device_used.count()},
-                  {"capacity", e.counters.capacity.count()},
-                  {"margin", e.margin},
-                  {"peak_phase", std::string(name_of(e.peak_phase))}});
-    else
-      row["error"] = r.error;
-    j["rows"].push_back(std::move(row));
-  }
-  return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace vramplan

@@ -71,6 +71,7 @@ std::vector<Pulled> run_all(const Estimate& e, const std::vector<std::vector<std
 
 std::vector<Pulled> each_alone(const Estimate& e) {
   std::vector<std::vector<std::size_t>> sets;
+  sets.reserve(all_levers().size());
   for (std::size_t i = 0; i < all_levers().size(); ++i) sets.push_back({i});
   return run_all(e, sets);
 }
@@ -105,6 +106,7 @@ bool fits(const Pulled& p) { return p.after.verdict == Verdict::fits; }
 /// The fewest of `useful` that fit together; of equally many the fastest.
 std::optional<Pulled> smallest_set(const Estimate& e, const std::vector<std::size_t>& useful) {
   std::vector<std::vector<std::size_t>> sets;
+  sets.reserve(useful.size());
   for (std::size_t i : useful) sets.push_back({i});
   for (std::size_t size = 2; size <= kLargestSet; ++size) {
     sets = grown(sets, useful);

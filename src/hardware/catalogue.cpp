@@ -85,7 +85,7 @@ const json* named(const json& gpus, const std::string& key) {
 
 /// The card of a line that names it, without parsing the other lines: the catalogue stands one card a line.
 std::optional<Card> quickly(std::string_view text, const std::string& key) {
-  if (key.size() < 3) return std::nullopt;
+  if (key.empty()) return std::nullopt;
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t end = std::min(text.find('\n', from), text.size());
     std::string_view line = text.substr(from, end - from);

@@ -53,8 +53,7 @@ std::vector<ChainLayer> chain_of(const Curve& c, const Estimate& without, std::i
       layer_parameters *
       (c.job.run.fp32_gradients ? item_size(DType::fp32) : item_size(parameter_type(c.job.run.precision)));
   const CurvePoint& one = c.points[0];
-  const std::int64_t work =
-      count(one.activation_peak) - count(without.states) - count(one.held) - layers * kept;
+  const std::int64_t work = count(one.activation_peak) - count(without.states) - count(one.held) - layers * kept;
   return std::vector<ChainLayer>(c.points.size(), {boundary, kept, std::max<std::int64_t>(work, 0), gradient, 1});
 }
 

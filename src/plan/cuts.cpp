@@ -111,8 +111,7 @@ Cuts lowest_peak(const std::vector<ChainLayer>& layers, std::int64_t segments) {
         if (peak < best[m][i]) best[m][i] = peak, cut[m][i] = r.end;
       }
   std::vector<std::int64_t> runs;
-  for (std::size_t i = 0, m = k; i < n; i = cut[m][i], --m)
-    runs.push_back(static_cast<std::int64_t>(cut[m][i] - i));
+  for (std::size_t i = 0, m = k; i < n; i = cut[m][i], --m) runs.push_back(static_cast<std::int64_t>(cut[m][i] - i));
   return cost_of(layers, std::move(runs));
 }
 

@@ -24,8 +24,8 @@ struct ChainLayer {
 /// Runs of consecutive layers, in order: n > 0 are n layers in one checkpointed run, n < 0 are -n plain ones.
 struct Cuts {
   std::vector<std::int64_t> runs;
-  std::int64_t peak = 0;    ///< bytes
-  double recomputed = 0;    ///< multiplications and additions
+  std::int64_t peak = 0;  ///< bytes
+  double recomputed = 0;  ///< multiplications and additions
 };
 
 /// The peak and recomputation of these runs, by the closed form. The runs must cover the chain.

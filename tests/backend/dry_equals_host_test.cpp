@@ -59,6 +59,7 @@ TEST_CASE("styles x attention x precision x N x variant") {
 TEST_CASE("some layers, parts of layers, boundaries on the host") {
   std::vector<Checkpointing> ways{{CheckpointKind::every, 2, false},
                                   {CheckpointKind::first, 1, true, {}, false},
+                                  {CheckpointKind::cuts, 0, false, {}, false, {2, -1, 1}},
                                   {CheckpointKind::per_layer, 0, true, {}, true},
                                   {CheckpointKind::segments, 2, false, {}, true}};
   for (const PartWord& p : kParts) {

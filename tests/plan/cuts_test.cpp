@@ -14,8 +14,7 @@ namespace {
 
 std::vector<ChainLayer> random_chain(test::Random& random, std::size_t layers) {
   std::vector<ChainLayer> chain(layers);
-  for (ChainLayer& l : chain)
-    l = {1 + random() % 9, random() % 60, random() % 30, random() % 12, 1.0 + random() % 5};
+  for (ChainLayer& l : chain) l = {1 + random() % 9, random() % 60, random() % 30, random() % 12, 1.0 + random() % 5};
   return chain;
 }
 
