@@ -18,6 +18,7 @@ class DryRun {
   const Ledger& ledger() const { return trainer_.ledger(); }
   /// The highest instant of the second step.
   const Ledger::Peak& peak() const { return peak_; }
+  const StepMarks& second_step() const { return steps_[1]; }
   Phase peak_phase() const;
   std::vector<PhasePeak> phases() const;
   /// What the caching allocator shows for the second step; nothing when it runs out of memory.

@@ -53,7 +53,9 @@ TEST_CASE("a sweep that is stopped keeps whole rows, in order, from the start") 
              if (++asked == 700) stop = true;
              return job_of(v);
            },
-           2, &stop, {}});
+           2,
+           &stop,
+           {}});
   CHECK_FALSE(t.complete);
   CHECK(t.rows.size() >= 512);
   CHECK(t.rows.size() < 800);
