@@ -48,6 +48,7 @@ std::optional<Card> CardFlags::card(const Context& context) const {
 
 void CardFlags::read(const Context& context, Job& job) const {
   job.card = card(context);
+  if (job.card && !job.card->note.empty()) job.assumptions.push_back(job.card->note);
   if (allocator_ == "expandable")
     job.allocator = "expandable_segments:True";
   else if (allocator_ != "native")

@@ -128,6 +128,7 @@ SweepTable run_sweep(const JobFlags& base, const SweepFlags& asked, const Contex
     if (names.names_model("--" + flag)) known.model = nullptr;
     if (names.names_card("--" + flag)) known.card = nullptr;
   }
+  const bool only_fitting = !asked.where.empty() && asked.where.find("does not fit") == std::string::npos;
   const Interrupt interrupt;
   Progress progress(table.rows.size());
   fill(table, {[&](const std::vector<std::string>& values) {
@@ -135,7 +136,8 @@ SweepTable run_sweep(const JobFlags& base, const SweepFlags& asked, const Contex
                  for (std::size_t a = 0; a < values.size(); ++a) flags.set("--" + table.flags[a], values[a]);
                  return flags.job(context, known);
                },
-               static_cast<std::size_t>(threads), &Interrupt::asked(), [&](std::size_t done) { progress.at(done); }});
+               only_fitting, static_cast<std::size_t>(threads), &Interrupt::asked(),
+               [&](std::size_t done) { progress.at(done); }});
   if (!asked.where.empty()) keep_where(table, asked.where);
   if (!asked.sort.empty()) sort_by(table, asked.sort);
   if (table.rows.size() > static_cast<std::size_t>(top)) table.rows.resize(static_cast<std::size_t>(top));

@@ -46,6 +46,7 @@ Card card_of(const json& j) {
   c.vendor = j.value("vendor", "");
   c.architecture = j.value("architecture", "");
   c.category = j.value("category", "");
+  c.custom = j.value("status", "") == "custom";
   c.launch_year = j.value("launch_year", 0);
   c.compute_capability = capability(j.value("compute_capability", ""));
   c.multiprocessors = j.value("multiprocessors", c.multiprocessors);
@@ -100,24 +101,42 @@ std::optional<Card> quickly(std::string_view text, const std::string& key) {
   return std::nullopt;
 }
 
-/// The line of short names that fit several cards, if the catalogue has it on one line.
-bool may_be_ambiguous(std::string_view text, const std::string& key) {
-  const std::size_t from = text.find("\"ambiguous_names\"");
-  if (from == std::string_view::npos) return true;
-  const std::string_view line = text.substr(from, text.find('\n', from) - from);
-  const json names = json::parse(line.substr(line.find('{'), line.rfind('}') - line.find('{') + 1), nullptr, false);
-  if (!names.is_object()) return true;
+/// The cards that a short name may mean; empty when it is no such name. Only this part of the catalogue is parsed: an
+/// object of lists, which ends at its first brace.
+std::vector<std::string> meanings_of(std::string_view text, const std::string& key) {
+  const std::size_t from = text.find('{', text.find("\"ambiguous_names\""));
+  if (from >= text.size()) return {};
+  const std::string_view object = text.substr(from, text.find('}', from) - from + 1);
+  const json names = json::parse(object, nullptr, false);
+  if (!names.is_object()) throw UserError("ambiguous_names is damaged", "gpus.json", "restore data/gpus.json");
   for (const auto& [name, ids] : names.items())
-    if (key_of(name) == key) return true;
-  return false;
+    if (key_of(name) == key) return ids.get<std::vector<std::string>>();
+  return {};
 }
 
-std::string sizes(const json& gpus, const json& ids) {
-  std::string out;
-  for (const json& id : ids)
-    if (const json* g = named(gpus, key_of(id.get_ref<const std::string&>())))
-      out += (out.empty() ? "" : ", ") + g->at("id").get<std::string>();
-  return out;
+std::optional<Card> known_card(std::string_view text, const std::string& key) {
+  if (auto card = quickly(text, key)) return card;
+  const json file = catalogue(text);
+  const json* g = named(file.at("gpus"), key);
+  return g ? std::optional(card_of(*g)) : std::nullopt;
+}
+
+/// The first meaning, when no other (but cards made for one machine) has less memory than that.
+Card only_size(std::string_view text, std::string_view name, const std::vector<std::string>& ids) {
+  std::vector<Card> cards;
+  std::string list;
+  for (const std::string& id : ids)
+    if (auto card = known_card(text, key_of(id))) {
+      list += (list.empty() ? "" : ", ") + card->id;
+      cards.push_back(*std::move(card));
+    }
+  const bool same =
+      std::all_of(cards.begin(), cards.end(), [&](const Card& c) { return c.nominal == cards.front().nominal; });
+  if (cards.empty() || !same)
+    throw UserError(fmt::format("'{}' could be several cards", name), "--gpu", "choose one of: " + list, Exit::usage);
+  cards.front().note =
+      fmt::format("'{}' is taken for {}; other cards of that name: {}", name, cards.front().name, list);
+  return cards.front();
 }
 
 }  // namespace
@@ -131,24 +150,10 @@ std::vector<Card> all_cards(std::string_view text) {
 
 Card find_card(std::string_view text, std::string_view name) {
   const std::string key = key_of(name);
-  if (!may_be_ambiguous(text, key))
-    if (auto card = quickly(text, key)) return *card;
+  if (const auto ids = meanings_of(text, key); !ids.empty()) return only_size(text, name, ids);
+  if (auto card = known_card(text, key)) return *card;
   const json file = catalogue(text);
   const json& gpus = file.at("gpus");
-  for (const auto& [short_name, ids] : file.at("ambiguous_names").items()) {
-    if (key_of(short_name) != key) continue;
-    bool same_memory = true;
-    for (const json& id : ids) {
-      const json* g = named(gpus, key_of(id.get_ref<const std::string&>()));
-      const json* first = named(gpus, key_of(ids[0].get_ref<const std::string&>()));
-      same_memory = same_memory && g && first && g->at("memory_bytes") == first->at("memory_bytes");
-    }
-    if (!same_memory)
-      throw UserError(fmt::format("'{}' could be several cards", name), "--gpu", "choose one of: " + sizes(gpus, ids),
-                      Exit::usage);
-    return card_of(*named(gpus, key_of(ids[0].get_ref<const std::string&>())));
-  }
-  if (const json* g = named(gpus, key)) return card_of(*g);
   std::vector<std::string> names;
   for (const json& g : gpus) {
     names.push_back(g.at("id").get<std::string>());

@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "base/suggest.h"
 #include "base/text.h"
+#include "plan/sieve.h"
 #include "vramplan/base/error.h"
 
 namespace vramplan {
@@ -40,16 +41,29 @@ bool value_before(const std::string& a, const std::string& b) {
   return digits(a) && digits(b) ? std::stoll(a) < std::stoll(b) : a < b;
 }
 
+/// Marks rows that are certain not to fit, with no more said of them than that.
+void sift(Sieve& sieve, SweepRow& row, const SweepRun& run) {
+  try {
+    if (!sieve.too_large(run.job(row.values))) return;
+    row.verdict = Verdict::does_not_fit;
+    row.done = true;
+  } catch (const std::exception&) {
+    // The row says so itself when it is run.
+  }
+}
+
 }  // namespace
 
 void fill(SweepTable& table, const SweepRun& run) {
   std::size_t done = 0;
+  Sieve sieve;
   while (done < table.rows.size() && !(run.stop && *run.stop)) {
     const std::size_t block = std::min(kBlock, table.rows.size() - done);
+    for (std::size_t i = 0; run.only_fitting && i < block; ++i) sift(sieve, table.rows[done + i], run);
     parallel_for(
         block,
         [&](std::size_t i) {
-          if (!(run.stop && *run.stop)) fill_row(table.rows[done + i], run);
+          if (!(run.stop && *run.stop) && !table.rows[done + i].done) fill_row(table.rows[done + i], run);
         },
         run.threads);
     while (done < table.rows.size() && table.rows[done].done) ++done;

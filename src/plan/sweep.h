@@ -31,6 +31,7 @@ struct SweepTable {
 /// How the rows of `table`, whose values are set, are filled in.
 struct SweepRun {
   std::function<Job(const std::vector<std::string>&)> job;  ///< throws UserError for a combination that is none
+  bool only_fitting = false;                                ///< rows that cannot fit for certain are left out unrun
   std::size_t threads = 0;                                  ///< 0: as many as there are cores
   const std::atomic<bool>* stop = nullptr;                  ///< set from outside to end early
   std::function<void(std::size_t)> progress;                ///< told now and then how many rows are done

@@ -42,6 +42,10 @@ TEST_CASE("a short name for cards of several sizes lists them, a typo suggests")
     CHECK(e.hint.find("a100-sxm4-40gb") != std::string::npos);
     CHECK(e.status == Exit::usage);
   }
+  // No H100 has less than 80 GB, but for one made for a single machine: the name is enough, and what was taken is said.
+  CHECK(find_card(text(), "h100").id == "h100-sxm5-80gb");
+  CHECK(find_card(text(), "h100").note.find("h100-nvl-94gb") != std::string::npos);
+  for (const char* two_sizes : {"v100", "rtx 3060", "p100"}) CHECK_THROWS_AS(find_card(text(), two_sizes), UserError);
   try {
     find_card(text(), "rtx-4900");
     FAIL("rtx-4900 was taken");

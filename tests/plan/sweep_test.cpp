@@ -1,6 +1,8 @@
 // A sweep keeps its order on any number of threads, filters, sorts and stops where it is told.
 #include "plan/sweep.h"
 
+#include "plan/sieve.h"
+
 #include <doctest/doctest.h>
 
 #include "small_models.h"
@@ -35,8 +37,8 @@ Job job_of(const std::vector<std::string>& values) {
 
 TEST_CASE("the same rows on one thread and on eight, refused ones with their reason") {
   SweepTable one = table_of(600), eight = table_of(600);
-  fill(one, {job_of, 1, nullptr, {}});
-  fill(eight, {job_of, 8, nullptr, {}});
+  fill(one, {job_of, false, 1, nullptr, {}});
+  fill(eight, {job_of, false, 8, nullptr, {}});
   REQUIRE(one.rows.size() == 600);
   for (std::size_t i = 0; i < one.rows.size(); ++i) {
     CHECK(one.rows[i].counters.device_used == eight.rows[i].counters.device_used);
@@ -53,6 +55,7 @@ TEST_CASE("a sweep that is stopped keeps whole rows, in order, from the start") 
              if (++asked == 700) stop = true;
              return job_of(v);
            },
+           false,
            2,
            &stop,
            {}});
@@ -65,7 +68,7 @@ TEST_CASE("a sweep that is stopped keeps whole rows, in order, from the start") 
 
 TEST_CASE("where, sort, and what they refuse") {
   SweepTable t = table_of(100);
-  fill(t, {job_of, 0, nullptr, {}});
+  fill(t, {job_of, false, 0, nullptr, {}});
   SweepTable sorted = t;
   sort_by(sorted, "margin");
   CHECK(sorted.rows[0].values[0] == "1");
@@ -80,4 +83,40 @@ TEST_CASE("where, sort, and what they refuse") {
   CHECK(fitting.rows.size() < 86);
   CHECK_THROWS_AS(sort_by(t, "margins"), UserError);
   CHECK_THROWS_AS(keep_where(t, "fit"), UserError);
+}
+
+TEST_CASE("the sieve takes nothing that fits, and most of what does not") {
+  Sieve sieve;
+  int taken = 0, missed = 0;
+  for (std::int64_t mib : {500, 620, 640, 660, 680, 720})
+    for (const Checkpointing& how :
+         {Checkpointing{}, Checkpointing{CheckpointKind::per_layer, 0, false},
+          Checkpointing{CheckpointKind::segments, 2, false}, Checkpointing{CheckpointKind::first, 2, false}})
+      for (std::int64_t b : {1, 40, 400, 4000}) {
+        Job j;
+        j.model = test::small_llama();
+        j.run = test::small_run(Precision::bf16, AttentionForm::eager);
+        j.run.micro_batch = b;
+        j.run.checkpoint = how;
+        j.card = card_of_size(Bytes(static_cast<std::uint64_t>(mib)) * kMiB);
+        const bool fits = assess(j).verdict != Verdict::does_not_fit;
+        if (sieve.too_large(j)) {
+          CHECK_FALSE(fits);
+          ++taken;
+        } else {
+          missed += !fits;
+        }
+      }
+  CHECK(taken > 10);
+  MESSAGE(taken, " taken, ", missed, " that had to be run");
+}
+
+TEST_CASE("only rows that fit are wanted: the same rows as without the sieve") {
+  SweepTable all = table_of(300), sifted = table_of(300);
+  fill(all, {job_of, false, 0, nullptr, {}});
+  fill(sifted, {job_of, true, 0, nullptr, {}});
+  keep_where(all, "fits,tight");
+  keep_where(sifted, "fits,tight");
+  REQUIRE(all.rows.size() == sifted.rows.size());
+  for (std::size_t i = 0; i < all.rows.size(); ++i) CHECK(all.rows[i].values == sifted.rows[i].values);
 }

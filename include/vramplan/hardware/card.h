@@ -18,6 +18,8 @@ struct Tflops {
 struct Card {
   std::string id, name, vendor, architecture, category;
   int launch_year = 0;
+  bool custom = false;         ///< made for one machine
+  std::string note;            ///< what was assumed when the card was looked up; empty: nothing
   int compute_capability = 0;  ///< 80 for 8.0; 0 when it is not an NVIDIA card
   int multiprocessors = 108;   ///< an A100's where the catalogue does not say
   Bytes nominal;               ///< advertised size, 2^30 bytes to the GB
