@@ -130,9 +130,9 @@ Card only_size(std::string_view text, std::string_view name, const std::vector<s
       list += (list.empty() ? "" : ", ") + card->id;
       cards.push_back(*std::move(card));
     }
-  const bool same =
-      std::all_of(cards.begin(), cards.end(), [&](const Card& c) { return c.nominal == cards.front().nominal; });
-  if (cards.empty() || !same)
+  const bool safe = std::all_of(cards.begin(), cards.end(),
+                                [&](const Card& c) { return c.custom || c.nominal >= cards.front().nominal; });
+  if (cards.empty() || !safe)
     throw UserError(fmt::format("'{}' could be several cards", name), "--gpu", "choose one of: " + list, Exit::usage);
   cards.front().note =
       fmt::format("'{}' is taken for {}; other cards of that name: {}", name, cards.front().name, list);
