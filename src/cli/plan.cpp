@@ -53,7 +53,9 @@ class PlanCommand final : public Command {
         {"--multiple", "N", "of sequence lengths (default: 1)", &multiple_, q},
         {"--allow-tight", "", "count 'tight' as fitting", &allow_tight_, q},
         {"--price", "CARD=USD", "an hour of a card costs this; the cheapest is asked for then", &prices_, q},
-        {"--sweep", "FLAG=VALUES", "every combination: a,b,c or a..b or a..b*2 or a..b+8, or segments=all",
+        {"--sweep", "FLAG=VALUES",
+         "every combination: a,b,c or a..b or a..b*2 or a..b+8, or all of segments, gpu, precision, optimizer, "
+         "optimizer-form, attention, loss",
          &sweep_.sweeps, q},
         {"--where", "VERDICTS", "of a sweep, only these rows: fits,tight", &sweep_.where, q},
         {"--sort", "KEY", "of a sweep: margin, tokens/s, device-used, or a swept flag", &sweep_.sort, q},

@@ -6,6 +6,7 @@
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/values.h"
+#include "read/data.h"
 
 namespace vramplan {
 namespace {
@@ -47,18 +48,38 @@ void set_range(Axis& a, const std::string& text, std::size_t dots) {
     throw UserError(fmt::format("'{}' is not a range", text), flag, "write 1..64, 1..64*2 or 8..64+8", Exit::usage);
 }
 
-Axis axis_of(const std::string& text, std::int64_t layers) {
+std::vector<std::string> all_cuda_cards(const Context& context) {
+  std::vector<std::string> out;
+  for (const Card& c : all_cards(Data(context.data_dir).gpus()))
+    if (c.compute_capability >= 70) out.push_back(c.id);
+  return out;
+}
+
+/// Every value of a flag that takes one of a few words, or a card.
+std::vector<std::string> all_values(const std::string& flag, const Context& context) {
+  if (flag == "gpu") return all_cuda_cards(context);
+  const std::pair<std::string_view, std::vector<std::string>> known[]{{"precision", all_words(kPrecisions)},
+                                                                      {"optimizer", all_words(kOptimizers)},
+                                                                      {"optimizer-form", all_words(kForms)},
+                                                                      {"attention", all_words(kAttentions)},
+                                                                      {"loss", all_words(kLosses)}};
+  for (const auto& [name, words] : known)
+    if (name == flag) return words;
+  throw UserError(fmt::format("'{}' has no list of all values", flag), "--sweep",
+                  "segments, gpu, precision, optimizer, optimizer-form, attention and loss have", Exit::usage);
+}
+
+Axis axis_of(const std::string& text, std::int64_t layers, const Context& context) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
     throw UserError(fmt::format("'{}' sweeps nothing", text), "--sweep", "write micro-batch=1..64", Exit::usage);
   Axis a;
   a.flag = text.substr(0, equals);
   const std::string values = text.substr(equals + 1);
-  if (values == "all") {
-    if (a.flag != "segments")
-      throw UserError(fmt::format("'{}' has no list of all values", a.flag), "--sweep", "segments=all does",
-                      Exit::usage);
+  if (values == "all" && a.flag == "segments") {
     a.from = 1, a.to = layers;
+  } else if (values == "all") {
+    a.list = all_values(a.flag, context);
   } else if (const std::size_t dots = values.find(".."); dots != std::string::npos) {
     set_range(a, values, dots);
   } else {
@@ -77,11 +98,12 @@ JobFlags with_first_values(JobFlags flags, const std::vector<std::string>& sweep
 }
 
 /// The axes, with the number of their combinations checked before any is written out.
-std::vector<Axis> axes_of(const JobFlags& base, const std::vector<std::string>& sweeps, const Job& first) {
+std::vector<Axis> axes_of(const JobFlags& base, const std::vector<std::string>& sweeps, const Job& first,
+                          const Context& context) {
   std::vector<Axis> axes;
   double rows = 1;
   for (const std::string& s : sweeps) {
-    axes.push_back(axis_of(s, first.model.layers));
+    axes.push_back(axis_of(s, first.model.layers, context));
     JobFlags(base).set("--" + axes.back().flag, "");  // an unknown flag is an error here
     rows *= static_cast<double>(axes.back().size());
   }
@@ -116,8 +138,7 @@ SweepTable empty_table(const std::vector<Axis>& axes) {
 
 SweepTable run_sweep(const JobFlags& base, const SweepFlags& asked, const Context& context) {
   const Job first = with_first_values(base, asked.sweeps).job(context);
-  SweepTable table = empty_table(axes_of(base, asked.sweeps, first));
-  table.has_card = first.card.has_value();
+  SweepTable table = empty_table(axes_of(base, asked.sweeps, first, context));
   const std::int64_t threads = count_or(asked.jobs, "--jobs", 0), top = count_or(asked.top, "--top", kMostRows);
   if (threads < 0 || threads > 1024 || top < 1)
     throw UserError("--jobs is 1 to 1024, --top at least 1", "--sweep", "leave them out for all", Exit::usage);

@@ -38,7 +38,8 @@ void describe(Estimate& e, const Overhead& o) {
   e.assumptions.push_back(
       e.job.calibration.context
           ? fmt::format("context {}, as measured ({})", format_gib(o.context), e.job.calibration.origin)
-          : fmt::format("context {}, not measured on this card (0.25 to 0.9 GiB seen)", format_gib(o.context)));
+          : fmt::format("context {}, not measured on this card: {}", format_gib(o.context),
+                        context_seen(e.job.run.device.compute_capability)));
   e.assumptions.push_back(
       fmt::format("cuBLAS workspace {}, taken and returned by each matrix product", format_bytes(o.workspace)));
   e.assumptions.push_back(fmt::format("PyTorch's caching allocator, simulated: {}",

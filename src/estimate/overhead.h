@@ -16,6 +16,9 @@ Bytes workspace_bytes(int compute_capability);
 /// Context as measured, else 0.60 GiB (0.25 to 0.9 seen, by architecture, driver and loaded kernels).
 Overhead overhead_of(const Job& job);
 
+/// What was seen of contexts on such a card, for people: "0.47 GiB seen on an A100 ...".
+std::string context_seen(int compute_capability);
+
 struct UncertaintyPart {
   std::string name;
   Bytes bytes;

@@ -24,7 +24,6 @@ struct SweepRow {
 struct SweepTable {
   std::vector<std::string> flags;  ///< without dashes
   std::vector<SweepRow> rows;      ///< the last flag varies fastest
-  bool has_card = false;
   bool complete = true;  ///< false when it was interrupted: the rows are those done until then
 };
 

@@ -37,11 +37,12 @@ std::string sweep_text(const SweepTable& table) {
     if (!r.error.empty())
       cells.insert(cells.end(), {r.error, "", "", "", ""});
     else
-      cells.insert(
-          cells.end(),
-          {std::string(name_of(r.verdict)), format_bytes(r.counters.device_used),
-           table.has_card ? fmt::format("{:+.2f} GiB", static_cast<double>(r.margin) / static_cast<double>(kGiB)) : "",
-           rate(r), std::string(name_of(r.peak_phase))});
+      cells.insert(cells.end(),
+                   {std::string(name_of(r.verdict)), format_bytes(r.counters.device_used),
+                    r.counters.capacity > Bytes()
+                        ? fmt::format("{:+.2f} GiB", static_cast<double>(r.margin) / static_cast<double>(kGiB))
+                        : "",
+                    rate(r), std::string(name_of(r.peak_phase))});
     t.add(cells);
   }
   return t.str("");

@@ -15,7 +15,6 @@ namespace {
 SweepTable table_of(std::int64_t rows) {
   SweepTable t;
   t.flags = {"micro-batch"};
-  t.has_card = true;
   for (std::int64_t i = 1; i <= rows; ++i) {
     t.rows.emplace_back();
     t.rows.back().values = {std::to_string(i)};
