@@ -24,6 +24,7 @@ constexpr const char* kFooter =
 std::vector<std::unique_ptr<Command>> all_commands() {
   std::vector<std::unique_ptr<Command>> c;
   c.push_back(estimate_command());
+  c.push_back(batch_command());
   c.push_back(plan_command());
   c.push_back(curve_command());
   c.push_back(explain_command());

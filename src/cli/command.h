@@ -39,6 +39,7 @@ class Command {
 
 std::unique_ptr<Command> estimate_command();
 std::unique_ptr<Command> explain_command();
+std::unique_ptr<Command> batch_command();
 std::unique_ptr<Command> plan_command();
 std::unique_ptr<Command> curve_command();
 std::unique_ptr<Command> validate_command();

@@ -3,6 +3,7 @@
 
 #include "cli/job_flags.h"
 #include "read/data.h"
+#include "render/flat.h"
 #include "render/json.h"
 #include "render/table.h"
 
@@ -23,18 +24,27 @@ class EstimateCommand final : public Command {
   std::vector<Flag> flags() override {
     std::vector<Flag> all = job_.flags();
     all.push_back({"--advise", "", "what would save memory and what it costs, also when the job fits", &advise_});
+    all.push_back({"--csv", "", "one row of stable columns, for spreadsheets", &csv_, "Output"});
+    all.push_back({"--flat", "", "the same row as a JSON object", &flat_, "Output"});
     return all;
   }
   Exit run(const Context& context) override {
     Estimate e = estimate(job_.job(context));
     if (advise_ || e.verdict == Verdict::does_not_fit) e.advice = advise(e, all_cards(Data(context.data_dir).gpus()));
-    fmt::print("{}", context.json ? estimate_json(e) : estimate_table(e, {context.colour, context.utf8}));
+    fmt::print("{}", text_of(e, context));
     return e.verdict == Verdict::does_not_fit ? Exit::does_not_fit : Exit::fits;
   }
 
  private:
+  std::string text_of(const Estimate& e, const Context& context) const {
+    if (csv_) return fmt::format("{}\n{}\n", flat_csv_header(), flat_csv_row(flat_values(e)));
+    if (flat_) return flat_json(e);
+    if (context.json) return estimate_json(e);
+    return estimate_table(e, {context.colour, context.utf8});
+  }
+
   JobFlags job_;
-  bool advise_ = false;
+  bool advise_ = false, csv_ = false, flat_ = false;
 };
 
 }  // namespace

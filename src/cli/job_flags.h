@@ -11,22 +11,22 @@ class JobFlags {
   std::vector<Flag> flags();
   /// Throws UserError.
   Job job(const Context& context) const;
-  /// What has been read before and is taken over, for many jobs that differ in a few flags.
-  struct Known {
-    const Job* model = nullptr;  ///< with the same model flags
-    const Job* card = nullptr;   ///< with the same card flags
-  };
-  Job job(const Context& context, const Known& known) const;
-  /// Whether a flag, by its name with dashes, says something of the model, of the card.
-  bool names_model(const std::string& flag);
-  bool names_card(const std::string& flag);
-  /// Sets a flag that takes a value, by its name with dashes, as if it had been given. Throws UserError for an unknown
-  /// one.
+
+  /// The same in parts: what the model's flags and the card's flags say, and the job from both and the run's flags.
+  Job model(const Context& context) const;
+  Job card(const Context& context) const;
+  Job job(const Job& model, const Job& card) const;
+  /// All values of the model's flags, of the card's flags: equal keys read alike.
+  std::string model_key();
+  std::string card_key();
+
+  /// Sets a flag by its name with dashes, as if it had been given; a switch by true, false, yes, no, 1, 0 or nothing.
+  /// Throws UserError for an unknown one.
   void set(const std::string& flag, const std::string& value);
   bool given(const std::string& flag);
 
  private:
-  std::string& text_of(const std::string& flag);
+  Flag named(const std::string& flag);
 
   ModelFlags model_;
   RunFlags run_;

@@ -22,9 +22,12 @@ void Progress::at(std::size_t done) {
   written_ = true;
   const double seconds = std::chrono::duration<double>(now - start_).count(),
                rate = static_cast<double>(done) / seconds;
-  fmt::print(stderr, "\r{} of {} ({:.0f} %), {:.0f}/s, {:.0f} s left\x1b[K", done, total_,
-             100.0 * static_cast<double>(done) / static_cast<double>(total_), rate,
-             static_cast<double>(total_ - done) / rate);
+  if (total_ == 0)
+    fmt::print(stderr, "\r{} rows, {:.0f}/s\x1b[K", done, rate);
+  else
+    fmt::print(stderr, "\r{} of {} ({:.0f} %), {:.0f}/s, {:.0f} s left\x1b[K", done, total_,
+               100.0 * static_cast<double>(done) / static_cast<double>(total_), rate,
+               static_cast<double>(total_ - done) / rate);
   std::fflush(stderr);
 }
 

@@ -7,6 +7,7 @@ namespace vramplan {
 
 class Progress {
  public:
+  /// `total` 0: not known.
   explicit Progress(std::size_t total);
   ~Progress();
   Progress(const Progress&) = delete;

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "cli/interrupt.h"
+#include "cli/job_reader.h"
 #include "cli/progress.h"
 #include "cli/values.h"
 #include "read/data.h"
@@ -143,19 +144,14 @@ SweepTable run_sweep(const JobFlags& base, const SweepFlags& asked, const Contex
   if (threads < 0 || threads > 1024 || top < 1)
     throw UserError("--jobs is 1 to 1024, --top at least 1", "--sweep", "leave them out for all", Exit::usage);
   if (!asked.sort.empty()) sort_by(table, asked.sort);  // an unknown key is an error before the work
-  JobFlags names = base;
-  JobFlags::Known known{&first, &first};
-  for (const std::string& flag : table.flags) {
-    if (names.names_model("--" + flag)) known.model = nullptr;
-    if (names.names_card("--" + flag)) known.card = nullptr;
-  }
+  JobReader reader(context);
   const bool only_fitting = !asked.where.empty() && asked.where.find("does not fit") == std::string::npos;
   const Interrupt interrupt;
   Progress progress(table.rows.size());
   fill(table, {[&](const std::vector<std::string>& values) {
                  JobFlags flags = base;
                  for (std::size_t a = 0; a < values.size(); ++a) flags.set("--" + table.flags[a], values[a]);
-                 return flags.job(context, known);
+                 return reader.read(flags);
                },
                only_fitting, static_cast<std::size_t>(threads), &Interrupt::asked(),
                [&](std::size_t done) { progress.at(done); }});

@@ -5,19 +5,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "render/csv.h"
 #include "render/table.h"
 
 namespace vramplan {
 namespace {
 
 using json = nlohmann::ordered_json;
-
-std::string quoted(const std::string& cell) {
-  if (cell.find_first_of(",\"\n") == std::string::npos) return cell;
-  std::string out = "\"";
-  for (char c : cell) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
-}
 
 std::string rate(const SweepRow& r) {
   return r.tokens_a_second > 0 ? fmt::format("{:.0f}", r.tokens_a_second) : std::string();
@@ -53,13 +47,13 @@ std::string sweep_csv(const SweepTable& table) {
   for (const std::string& flag : table.flags) out += flag + ",";
   out += "verdict,allocated,reserved,device_used,capacity,margin,tokens_per_second,peak_phase,error\n";
   for (const SweepRow& r : table.rows) {
-    for (const std::string& v : r.values) out += quoted(v) + ",";
+    for (const std::string& v : r.values) out += csv_text(v) + ",";
     const Counters& c = r.counters;
     if (r.error.empty())
       out += fmt::format("{},{},{},{},{},{},{},{},\n", name_of(r.verdict), c.allocated.count(), c.reserved.count(),
                          c.device_used.count(), c.capacity.count(), r.margin, rate(r), name_of(r.peak_phase));
     else
-      out += ",,,,,,,," + quoted(r.error) + "\n";
+      out += ",,,,,,,," + csv_text(r.error) + "\n";
   }
   return out;
 }

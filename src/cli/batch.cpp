@@ -1,0 +1,150 @@
+// vramplan batch: a table of jobs in, the same table with answers out.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iostream>
+
+#include "base/parallel.h"
+#include "base/suggest.h"
+#include "cli/interrupt.h"
+#include "cli/job_reader.h"
+#include "cli/progress.h"
+#include "cli/values.h"
+#include "read/rows.h"
+#include "render/csv.h"
+#include "render/flat.h"
+
+namespace vramplan {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+/// Rows that are read, run and written before the next are read.
+constexpr std::size_t kBlock = 256;
+/// Columns that are no flags: they are handed through.
+constexpr std::string_view kLabels[]{"id", "name"};
+
+bool is_label(std::string_view name) {
+  return std::find(std::begin(kLabels), std::end(kLabels), name) != std::end(kLabels);
+}
+
+struct Answer {
+  std::string id, name, error;
+  std::vector<json> values;
+};
+
+class BatchCommand final : public Command {
+ public:
+  std::string name() const override { return "batch"; }
+  std::string summary() const override { return "a table of jobs in, the same table with answers out"; }
+  std::string examples() const override {
+    return "  vramplan batch jobs.csv > results.csv      # a header of flag names: model,gpu,micro-batch,seq\n"
+           "  vramplan batch jobs.jsonl --jsonl          # an object a line: {\"model\": \"gpt2\", \"seq\": 1024}\n"
+           "  vramplan batch - --json < jobs.json        # an array of objects\n";
+  }
+  std::vector<Flag> flags() override {
+    return {{"file", "FILE", "CSV, a JSON array or JSON lines; '-' reads standard input", &words_},
+            {"--csv", "", "a line a job (the default)", &csv_},
+            {"--jsonl", "", "an object a line", &jsonl_},
+            {"--jobs", "N", "threads (default: all cores)", &jobs_}};
+  }
+
+  Exit run(const Context& context) override {
+    if (words_.size() != 1)
+      throw UserError("one file of jobs is wanted", "batch", "vramplan batch jobs.csv", Exit::usage);
+    const std::int64_t threads = count_or(jobs_, "--jobs", 0);
+    if (threads < 0 || threads > 1024)
+      throw UserError("threads are 1 to 1024", "--jobs", "leave it out for all cores", Exit::usage);
+    std::ifstream file;
+    if (words_[0] != "-") {
+      file.open(words_[0], std::ios::binary);
+      if (!file) throw UserError("cannot be read", words_[0], "check the name, or use '-' for standard input");
+    }
+    std::istream& in = words_[0] == "-" ? std::cin : file;
+    const auto rows = open_rows(in, words_[0]);
+    check_columns(rows->columns());
+    return answer_all(*rows, context, static_cast<std::size_t>(threads));
+  }
+
+ private:
+  /// An unknown column is an error of the whole file, said once.
+  static void check_columns(const std::vector<std::string>& columns) {
+    JobFlags flags;
+    for (const std::string& c : columns)
+      if (!is_label(c)) flags.given("--" + c);
+  }
+
+  static Answer answer(const InputRow& row, JobReader& reader) {
+    Answer a;
+    a.error = row.error;
+    try {
+      JobFlags flags;
+      for (const auto& [name, value] : row.cells)
+        if (name == "id")
+          a.id = value;
+        else if (name == "name")
+          a.name = value;
+        else
+          flags.set("--" + name, value);
+      if (a.error.empty()) a.values = flat_values(estimate(reader.read(flags)));
+    } catch (const UserError& e) {
+      a.error = e.where.empty() ? e.what() : fmt::format("{}: {}", e.where, e.what());
+    } catch (const Overflow& e) {
+      a.error = e.what();
+    }
+    return a;
+  }
+
+  Exit answer_all(RowReader& rows, const Context& context, std::size_t threads) {
+    const Interrupt interrupt;
+    Progress progress(0);
+    JobReader reader(context);
+    const bool array = context.json && !jsonl_, lines = jsonl_;
+    std::size_t done = 0, failed = 0;
+    if (!array && !lines) fmt::print("row,id,name,{},error\n", flat_csv_header());
+    if (array) fmt::print("[");
+    for (bool more = true; more && !Interrupt::asked();) {
+      std::vector<InputRow> block(kBlock);
+      std::size_t n = 0;
+      while (n < kBlock && (more = rows.next(block[n]))) ++n;
+      std::vector<Answer> answers(n);
+      parallel_for(
+          n, [&](std::size_t i) { answers[i] = answer(block[i], reader); }, threads);
+      for (const Answer& a : answers) {
+        write(a, array, lines, ++done);
+        failed += !a.error.empty();
+      }
+      std::fflush(stdout);
+      progress.at(done);
+    }
+    if (array) fmt::print("\n]\n");
+    if (failed) fmt::print(stderr, "vramplan: {} of {} rows failed: see 'error' in each\n", failed, done);
+    return Interrupt::asked() ? Exit::interrupted : failed ? Exit::bad_input : Exit::fits;
+  }
+
+  static void write(const Answer& a, bool array, bool lines, std::size_t row) {
+    const std::vector<json> values = a.values.empty() ? std::vector<json>(flat_columns().size()) : a.values;
+    if (!array && !lines) {
+      fmt::print("{},{},{},{},{}\n", row, csv_text(a.id), csv_text(a.name), flat_csv_row(values), csv_text(a.error));
+      return;
+    }
+    json j{{"row", row}, {"id", a.id}, {"name", a.name}};
+    j.update(flat_object(values));
+    j["error"] = a.error.empty() ? json() : json(a.error);
+    const std::string text = j.dump(-1, ' ', false, json::error_handler_t::replace);
+    if (array)
+      fmt::print("{}{}", row == 1 ? "\n" : ",\n", text);
+    else
+      fmt::print("{}\n", text);
+  }
+
+  std::vector<std::string> words_;
+  std::string jobs_;
+  bool csv_ = false, jsonl_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> batch_command() { return std::make_unique<BatchCommand>(); }
+
+}  // namespace vramplan
