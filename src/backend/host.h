@@ -6,7 +6,7 @@
 
 namespace vramplan {
 
-class HostBackend final : public Backend {
+class HostBackend : public Backend {
  public:
   std::byte* allocate(Bytes n) override;
   void release(std::byte* p, Bytes n) override;

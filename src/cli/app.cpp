@@ -28,6 +28,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   c.push_back(plan_command());
   c.push_back(curve_command());
   c.push_back(explain_command());
+  c.push_back(probe_command());
   c.push_back(validate_command());
   c.push_back(gpus_command());
   c.push_back(models_command());

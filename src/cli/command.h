@@ -41,6 +41,7 @@ std::unique_ptr<Command> estimate_command();
 std::unique_ptr<Command> explain_command();
 std::unique_ptr<Command> batch_command();
 std::unique_ptr<Command> plan_command();
+std::unique_ptr<Command> probe_command();
 std::unique_ptr<Command> curve_command();
 std::unique_ptr<Command> validate_command();
 std::unique_ptr<Command> gpus_command();

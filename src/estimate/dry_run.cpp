@@ -9,9 +9,6 @@ namespace vramplan {
 
 namespace {
 
-/// The third and every later micro-batch repeats the second: two with gradients already there show all there is.
-constexpr std::int64_t kDistinctMicroBatches = 3;
-
 TrainOptions shortened(TrainOptions o) {
   o.accumulate = std::min(o.accumulate, kDistinctMicroBatches);
   return o;
@@ -39,17 +36,16 @@ double DryRun::flops() const { return std::accumulate(work_.flops.begin(), work_
 
 Phase DryRun::peak_phase() const { return peak_.at == 0 ? Phase::init : ledger().events()[peak_.at - 1].phase; }
 
-std::vector<PhasePeak> DryRun::phases() const {
+std::vector<PhasePeak> phase_peaks(const Ledger& ledger, const StepMarks& step) {
   std::array<Bytes, kPhaseNames.size()> highest{};
   Bytes live;
-  const auto& events = ledger().events();
-  for (Ledger::Instant i = 0; i < steps_[1].after; ++i) {
-    const Event& e = events[i];
+  for (Ledger::Instant i = 0; i < step.after; ++i) {
+    const Event& e = ledger.events()[i];
     if (e.kind == Event::Kind::allocate)
-      live += ledger().record(e.record).bytes;
+      live += ledger.record(e.record).bytes;
     else if (e.kind == Event::Kind::release)
-      live -= ledger().record(e.record).bytes;
-    const bool counts = e.phase == Phase::init || i >= steps_[1].micro[0].forward;
+      live -= ledger.record(e.record).bytes;
+    const bool counts = e.phase == Phase::init || i >= step.micro[0].forward;
     if (counts) highest[static_cast<std::size_t>(e.phase)] = std::max(highest[static_cast<std::size_t>(e.phase)], live);
   }
   std::vector<PhasePeak> out;
@@ -57,6 +53,8 @@ std::vector<PhasePeak> DryRun::phases() const {
     if (highest[p] > Bytes()) out.push_back({static_cast<Phase>(p), highest[p]});
   return out;
 }
+
+std::vector<PhasePeak> DryRun::phases() const { return phase_peaks(ledger(), steps_[1]); }
 
 std::optional<DryRun::Allocator> DryRun::replay(const AllocatorOptions& options, Bytes workspace) const {
   Replay r(ledger(), options, workspace);

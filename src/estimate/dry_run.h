@@ -9,6 +9,12 @@
 
 namespace vramplan {
 
+/// The third and every later micro-batch repeats the second: two with gradients already there show all there is.
+inline constexpr std::int64_t kDistinctMicroBatches = 3;
+
+/// The highest live bytes of each phase of a step; of init, before the first.
+std::vector<PhasePeak> phase_peaks(const Ledger& ledger, const StepMarks& step);
+
 class DryRun {
  public:
   explicit DryRun(const Job& job);
