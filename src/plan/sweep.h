@@ -24,7 +24,7 @@ struct SweepRow {
 struct SweepTable {
   std::vector<std::string> flags;  ///< without dashes
   std::vector<SweepRow> rows;      ///< the last flag varies fastest
-  bool complete = true;  ///< false when it was interrupted: the rows are those done until then
+  bool complete = true;            ///< false when it was interrupted: the rows are those done until then
 };
 
 /// How the rows of `table`, whose values are set, are filled in.

@@ -70,7 +70,7 @@ TEST_CASE("JSON: what is no flat object is an error of its row") {
 TEST_CASE("damaged tables never crash") {
   test::Random random(3);
   for (const std::string& good : {std::string("model;seq;dropout\n\"gpt2\";5;0,1\r\ngpt2;6;\n"),
-                                 std::string(R"([{"model": "gpt2", "seq": 5}, {"model": "x", "b": [1, {"c": 2}]}])")})
+                                  std::string(R"([{"model": "gpt2", "seq": 5}, {"model": "x", "b": [1, {"c": 2}]}])")})
     for (int i = 0; i < 3000; ++i) {
       std::string text = good;
       for (std::uint32_t k = random() % 5; k > 0; --k) text[random() % text.size()] = static_cast<char>(random() % 256);

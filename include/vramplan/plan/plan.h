@@ -78,7 +78,7 @@ struct Curve {
   std::int64_t best = 0;           ///< N of the lowest peak; of equal ones that with the lowest before the optimizer
   std::int64_t root = 0;           ///< N nearest to the square root of L (Chen et al. 2016)
   Textbook textbook;
-  Checkpointing uneven;                  ///< runs of unequal lengths, from the dynamic programme over bytes ...
+  Checkpointing uneven;                    ///< runs of unequal lengths, from the dynamic programme over bytes ...
   std::optional<CurvePoint> uneven_point;  ///< ... and the step with them, run; nothing for a single layer
 };
 Curve segments_curve(const Job& job);
