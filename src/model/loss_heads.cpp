@@ -16,13 +16,13 @@ Tensor logits_of(Tape& t, const Tensor& hidden, const Tensor& head) {
   return linear(t, hidden, head, {});
 }
 
-ModelOutput causal(Tape& t, const LossChoice&, Tensor hidden, const Tensor& head, const Tensor& labels) {
+ModelOutput causal(Tape& t, const LossChoice&, const Tensor& hidden, const Tensor& head, const Tensor& labels) {
   const Tensor logits = logits_of(t, hidden, head);  // [b, s, v]
   At here(t, "loss");
   return {causal_lm_loss(t, logits, labels), logits};
 }
 
-ModelOutput shifted(Tape& t, const LossChoice&, Tensor hidden, const Tensor& head, const Tensor& labels) {
+ModelOutput shifted(Tape& t, const LossChoice&, const Tensor& hidden, const Tensor& head, const Tensor& labels) {
   Tensor logits = logits_of(t, hidden, head);
   At here(t, "loss");
   const std::int64_t s = labels.size(1);
@@ -33,13 +33,13 @@ ModelOutput shifted(Tape& t, const LossChoice&, Tensor hidden, const Tensor& hea
   return {cross_entropy(t, flat, view(t, targets, {-1})), logits};
 }
 
-ModelOutput plain(Tape& t, const LossChoice&, Tensor hidden, const Tensor& head, const Tensor& labels) {
+ModelOutput plain(Tape& t, const LossChoice&, const Tensor& hidden, const Tensor& head, const Tensor& labels) {
   const Tensor logits = logits_of(t, hidden, head);
   At here(t, "loss");
   return {cross_entropy(t, view(t, logits, {-1, logits.size(-1)}), view(t, labels, {-1})), logits};
 }
 
-ModelOutput smoothed(Tape& t, const LossChoice&, Tensor hidden, const Tensor& head, const Tensor& labels) {
+ModelOutput smoothed(Tape& t, const LossChoice&, Tensor& hidden, const Tensor& head, const Tensor& labels) {
   const Tensor logits = logits_of(t, hidden, head);
   hidden.reset();  // the loss is the trainer's, after the model has returned
   At here(t, "loss");
@@ -55,7 +55,7 @@ std::vector<std::int64_t> chunk_sizes(std::int64_t n, std::int64_t chunks) {
 }
 
 // torchtune's CEWithChunkedOutputLoss. The mean of the parts' sums is taken as the mean of their means.
-ModelOutput chunked(Tape& t, const LossChoice& choice, Tensor hidden, const Tensor& head, const Tensor& labels) {
+ModelOutput chunked(Tape& t, const LossChoice& choice, const Tensor& hidden, const Tensor& head, const Tensor& labels) {
   const std::vector<std::int64_t> sizes = chunk_sizes(hidden.size(1), choice.chunks);
   std::vector<Tensor> logits;
   for (const Tensor& part : split(t, hidden, 1, sizes)) logits.push_back(logits_of(t, part, head));
@@ -76,7 +76,7 @@ ModelOutput chunked(Tape& t, const LossChoice& choice, Tensor hidden, const Tens
   return {scale(t, total, 1.0 / static_cast<double>(sizes.size()), "div"), {}};
 }
 
-ModelOutput fused_linear(Tape& t, const LossChoice&, Tensor hidden, const Tensor& head, const Tensor& labels) {
+ModelOutput fused_linear(Tape& t, const LossChoice&, const Tensor& hidden, const Tensor& head, const Tensor& labels) {
   At here(t, "loss");
   const Tensor targets = shifted_labels(t, labels);
   const Tensor rows = view(t, hidden, {-1, hidden.size(-1)});
@@ -87,12 +87,12 @@ ModelOutput fused_linear(Tape& t, const LossChoice&, Tensor hidden, const Tensor
 
 ModelOutput loss_head(Tape& t, const LossChoice& choice, Tensor hidden, const Tensor& head, const Tensor& labels) {
   switch (choice.form) {
-    case LossForm::causal: return causal(t, choice, std::move(hidden), head, labels);
-    case LossForm::shifted: return shifted(t, choice, std::move(hidden), head, labels);
-    case LossForm::plain: return plain(t, choice, std::move(hidden), head, labels);
-    case LossForm::smoothed: return smoothed(t, choice, std::move(hidden), head, labels);
-    case LossForm::chunked: return chunked(t, choice, std::move(hidden), head, labels);
-    case LossForm::fused_linear: return fused_linear(t, choice, std::move(hidden), head, labels);
+    case LossForm::causal: return causal(t, choice, hidden, head, labels);
+    case LossForm::shifted: return shifted(t, choice, hidden, head, labels);
+    case LossForm::plain: return plain(t, choice, hidden, head, labels);
+    case LossForm::smoothed: return smoothed(t, choice, hidden, head, labels);
+    case LossForm::chunked: return chunked(t, choice, hidden, head, labels);
+    case LossForm::fused_linear: return fused_linear(t, choice, hidden, head, labels);
   }
   return {};
 }

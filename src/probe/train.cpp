@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "estimate/dry_run.h"
 #include "probe/metered.h"
@@ -78,7 +79,7 @@ Job without_checkpointing(Job job) {
 ProbedTime quartiles(std::vector<double> seconds) {
   std::sort(seconds.begin(), seconds.end());
   auto at = [&](double share) {
-    return seconds[static_cast<std::size_t>(share * static_cast<double>(seconds.size() - 1) + 0.5)];
+    return seconds[static_cast<std::size_t>(std::lround(share * static_cast<double>(seconds.size() - 1)))];
   };
   return {at(0.5), at(0.25), at(0.75), static_cast<int>(seconds.size())};
 }
@@ -115,6 +116,7 @@ void compare_phases(Probe& out, HostRun& run, const DryRun& predicted) {
 
 void time_steps(ProbedTime& out, HostRun& run, int steps) {
   std::vector<double> seconds;
+  seconds.reserve(static_cast<std::size_t>(steps));
   for (int i = 0; i < steps; ++i) seconds.push_back(run.step());
   out = quartiles(std::move(seconds));
 }

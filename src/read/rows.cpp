@@ -78,7 +78,7 @@ class CsvRows final : public RowReader {
   bool record(std::vector<std::string>& cells, std::string& error) {
     cells.assign(1, {});
     if (peek() == std::char_traits<char>::eof()) return false;
-    const int separator = semicolons_ ? ';' : ',';
+    const char separator = semicolons_ ? ';' : ',';
     bool quoted = false, was_quoted = false;
     for (int c = get(); c != std::char_traits<char>::eof(); c = get()) {
       std::string& cell = cells.back();

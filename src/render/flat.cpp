@@ -35,7 +35,7 @@ std::string snake(std::string_view name) {
 
 /// Bytes and, beside them, GiB.
 void add_bytes(std::vector<Column>& columns, const std::string& name,
-               std::function<std::optional<Bytes>(const Estimate&)> of) {
+               const std::function<std::optional<Bytes>(const Estimate&)>& of) {
   columns.push_back({name + "_bytes", [of](const Estimate& e) {
                        const auto b = of(e);
                        return b ? json(b->count()) : json();

@@ -46,12 +46,12 @@ std::string answer_line(const Plan& p) {
   if (!p.answer) {
     const auto tight = std::count_if(p.candidates.begin(), p.candidates.end(),
                                      [](const Candidate& c) { return c.verdict == Verdict::tight; });
-    return fmt::format("Nothing fits for certain: {}\n{}", p.question,
-                       tight
-                           ? fmt::format("  {} would be tight: --allow-tight counts them; --allocator expandable often "
-                                         "makes room\n",
-                                         tight)
-                           : "");
+    return fmt::format(
+        "Nothing fits for certain: {}\n  'vramplan estimate' with the same flags tells what to change\n{}", p.question,
+        tight ? fmt::format("  {} would be tight: --allow-tight counts them; --allocator expandable often "
+                            "makes room\n",
+                            tight)
+              : "");
   }
   const Candidate& c = p.candidates[*p.answer];
   return fmt::format("{}: {}\n  {} of {} used, margin {}\n", c.what, p.question, format_bytes(c.device_used),

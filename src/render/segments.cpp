@@ -72,6 +72,7 @@ std::vector<Line> lines_of(const Estimate& e, bool utf8) {
     if (!fresh) add(it->second, l);
   }
   std::vector<Line> lines;
+  lines.reserve(alike.size());
   for (auto& [key, l] : alike) lines.push_back(std::move(l));
   std::stable_sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) { return a.size > b.size; });
   return lines;

@@ -20,7 +20,9 @@ TEST_CASE("the process grows by what the ledger says, within a few MB") {
   std::int64_t highest = 0;
   for (const json& phase : j.at("phases")) highest = std::max(highest, phase.at("ledger").get<std::int64_t>());
   CHECK(highest > (32 << 20));
+#ifndef __SANITIZE_ADDRESS__  // that keeps released memory aside, and surrounds what lives
   CHECK(std::abs(j.at("resident").get<std::int64_t>() - highest) < (12 << 20));
+#endif
   CHECK(j.at("bitwise") == "equal");
   CHECK(j.at("self_test") == true);
   CHECK(j.at("agrees") == true);
