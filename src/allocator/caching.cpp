@@ -72,7 +72,10 @@ bool CachingAllocator::allocate(Bytes requested, Handle handle) {
   const bool small = size <= kSmallSize;
   Pool& pool = small ? small_ : large_;
   Block* b = best_fit(pool, size);
-  if (!b) b = new_segment(pool, small, size);
+  if (!b) {
+    if (collects_garbage()) collect_garbage();
+    b = new_segment(pool, small, size);
+  }
   if (!b && release_available(pool, size)) b = new_segment(pool, small, size);
   if (!b) {
     release_all();
@@ -80,7 +83,7 @@ bool CachingAllocator::allocate(Bytes requested, Handle handle) {
     b = new_segment(pool, small, size);
   }
   if (!b) return false;
-  if (should_split(b, size)) pool.free.insert(cut(b, size));
+  if (should_split(b, size)) add_free(pool, cut(b, size));
   b->used = true;
   if (by_handle_.size() <= handle) by_handle_.resize(handle + std::size_t{1}, nullptr);
   by_handle_[handle] = b;
@@ -97,12 +100,18 @@ void CachingAllocator::release(Handle handle) {
   Pool& pool = b->small ? small_ : large_;
   merge(pool, b, b->before);
   merge(pool, b, b->after);
+  add_free(pool, b);
+}
+
+void CachingAllocator::add_free(Pool& pool, Block* b) {
+  b->free_since = pool.searches;
   pool.free.insert(b);
 }
 
 /// The smallest free block that is large enough, the lowest address among equals. A block that can grow counts as large
 /// as it can grow, so the growing end is chosen last. It leaves the free set.
 CachingAllocator::Block* CachingAllocator::best_fit(Pool& pool, std::uint64_t size) {
+  ++pool.searches;
   auto it = pool.free.lower_bound(size);
   if (it == pool.free.end()) return nullptr;
   auto reach = [](const Block* b) { return b->size + (b->after && !b->after->mapped ? b->after->size : 0); };
@@ -169,7 +178,7 @@ bool CachingAllocator::map(Pool& pool, Block* b, std::uint64_t size) {
   }
   merge(pool, b, b->before);
   merge(pool, b, b->after);
-  pool.free.insert(b);
+  add_free(pool, b);
   return true;
 }
 
@@ -246,6 +255,40 @@ void CachingAllocator::release_all() {
   }
 }
 
+/// garbage_collect_cached_blocks: when more than the threshold is reserved, whole cached segments of the large pool go
+/// back, those first that have been free for at least the mean age, until enough is reclaimed. Age counts searches.
+void CachingAllocator::collect_garbage() {
+  const auto threshold =
+      static_cast<std::uint64_t>(options_.garbage_threshold * static_cast<double>(options_.memory_limit));
+  if (reserved_ <= threshold) return;
+  const std::uint64_t target = reserved_ - threshold;
+  const auto age = [&](const Block* b) { return large_.searches - b->free_since; };
+  std::vector<Block*> whole;
+  std::int64_t ages = 0;
+  for (Block* b : large_.free)
+    if (!b->before && !b->after) {
+      whole.push_back(b);
+      ages += age(b);
+    }
+  std::uint64_t reclaimed = 0;
+  for (bool freed = true; reclaimed < target && freed && !whole.empty();) {
+    const double mean = static_cast<double>(ages) / static_cast<double>(whole.size());
+    freed = false;
+    std::vector<Block*> younger;
+    for (Block* b : whole) {
+      if (b->expandable || static_cast<double>(age(b)) < mean) {
+        younger.push_back(b);
+        continue;
+      }
+      freed = true;
+      reclaimed += b->size;
+      ages -= age(b);
+      give_back(large_, b);
+    }
+    whole = std::move(younger);
+  }
+}
+
 void CachingAllocator::unmap(Pool& pool, Block* b) {
   const std::uint64_t first = up(b->address, pool.page), last = (b->address + b->size) / pool.page * pool.page;
   if (first >= last) return;
@@ -253,9 +296,9 @@ void CachingAllocator::unmap(Pool& pool, Block* b) {
   if (first > b->address) {
     Block* head = b;
     b = cut(head, first - head->address);
-    pool.free.insert(head);
+    add_free(pool, head);
   }
-  if (b->size > last - first) pool.free.insert(cut(b, last - first));
+  if (b->size > last - first) add_free(pool, cut(b, last - first));
   b->mapped = false;
   reserved_ -= b->size;
   merge(pool, b, b->before);

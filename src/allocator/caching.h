@@ -24,6 +24,8 @@ struct AllocatorOptions {
   std::uint64_t max_non_split_rounding = 20 * kMiB;
   std::uint64_t power2_divisions = 0;                                  ///< 0: off
   std::uint64_t capacity = std::numeric_limits<std::uint64_t>::max();  ///< what the driver gives at most
+  double garbage_threshold = 0;    ///< share of memory_limit above which old cached segments go back; 0: off
+  std::uint64_t memory_limit = 0;  ///< of set_per_process_memory_fraction; 0: none set, and no garbage collected
 };
 
 /// PYTORCH_ALLOC_CONF: "expandable_segments:True,max_split_size_mb:64". Options that change nothing here are read over;
@@ -66,6 +68,7 @@ class CachingAllocator {
     Block* before = nullptr;
     Block* after = nullptr;
     bool small = false, used = false, mapped = true, expandable = false;
+    std::int64_t free_since = 0;  ///< searches of its pool when it became free
   };
   /// Blocks in order of size, then address. A sorted array: there are tens of free blocks, and they move little.
   class Free {
@@ -89,9 +92,11 @@ class CachingAllocator {
     Free free;
     std::set<Block*, ByAddress> unmapped;
     std::uint64_t page = 0;
+    std::int64_t searches = 0;
   };
 
   std::uint64_t rounded(std::uint64_t n) const;
+  void add_free(Pool& pool, Block* b);
   Block* best_fit(Pool& pool, std::uint64_t size);
   Block* new_segment(Pool& pool, bool small, std::uint64_t size);
   Block* grow(Pool& pool, bool small, std::uint64_t size);
@@ -99,6 +104,8 @@ class CachingAllocator {
   void unmap(Pool& pool, Block* b);
   bool release_available(Pool& pool, std::uint64_t size);
   void release_all();
+  bool collects_garbage() const { return options_.garbage_threshold > 0 && options_.memory_limit > 0; }
+  void collect_garbage();
   void give_back(Pool& pool, Block* b);
   bool should_split(const Block* b, std::uint64_t size) const;
   Block* cut(Block* b, std::uint64_t size);
@@ -108,7 +115,7 @@ class CachingAllocator {
   void take(std::uint64_t bytes);
 
   AllocatorOptions options_;
-  Pool small_{{}, {}, 2 * kMiB}, large_{{}, {}, 20 * kMiB};
+  Pool small_{{}, {}, 2 * kMiB, 0}, large_{{}, {}, 20 * kMiB, 0};
   std::vector<std::unique_ptr<Block>> owned_;
   std::vector<Block*> spare_;
   std::vector<Block*> by_handle_;

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "allocator/caching.h"
 #include "base/suggest.h"
 #include "base/text.h"
@@ -18,6 +20,15 @@ std::uint64_t number(const std::string& key, const std::string& value) {
   return std::stoull(value);
 }
 
+double share(const std::string& key, const std::string& value) {
+  char* end = nullptr;
+  const double f = std::strtod(value.c_str(), &end);
+  if (value.empty() || *end || !(f > 0) || !(f < 1))
+    refuse(fmt::format("{} lies between 0 and 1, not '{}'", key, value),
+           "for example garbage_collection_threshold:0.8");
+  return f;
+}
+
 void set(AllocatorOptions& o, const std::string& key, const std::string& value) {
   if (key == "expandable_segments") {
     if (value != "True" && value != "False")
@@ -30,13 +41,17 @@ void set(AllocatorOptions& o, const std::string& key, const std::string& value) 
     o.max_non_split_rounding = number(key, value) * kMiB;
   } else if (key == "roundup_power2_divisions") {
     o.power2_divisions = number(key, value);
-  } else if (key != "garbage_collection_threshold" && key != "backend" && key != "pinned_use_cuda_host_register") {
-    // The three above change nothing in a run without a memory fraction.
-    refuse(
-        fmt::format("the option '{}' is not known", key),
-        did_you_mean(
-            key, {"expandable_segments", "max_split_size_mb", "max_non_split_rounding_mb", "roundup_power2_divisions"},
-            "known: expandable_segments, max_split_size_mb, max_non_split_rounding_mb, roundup_power2_divisions"));
+  } else if (key == "garbage_collection_threshold") {
+    o.garbage_threshold = share(key, value);
+  } else if (key != "backend" && key != "pinned_use_cuda_host_register") {
+    // The two above change nothing of what is counted here.
+    refuse(fmt::format("the option '{}' is not known", key),
+           did_you_mean(
+               key,
+               {"expandable_segments", "max_split_size_mb", "max_non_split_rounding_mb", "roundup_power2_divisions",
+                "garbage_collection_threshold"},
+               "known: expandable_segments, max_split_size_mb, max_non_split_rounding_mb, roundup_power2_divisions, "
+               "garbage_collection_threshold"));
   }
 }
 

@@ -52,6 +52,7 @@ class PlanCommand final : public Command {
         {"--min", "WHAT", "the least recompute with which it fits (the question asked by default)", &min_, q},
         {"--multiple", "N", "of sequence lengths (default: 1)", &multiple_, q},
         {"--allow-tight", "", "count 'tight' as fitting", &allow_tight_, q},
+        {"--all", "", "show every candidate, and what dominates it", &all_, q},
         {"--price", "CARD=USD", "an hour of a card costs this; the cheapest is asked for then", &prices_, q},
         {"--sweep", "FLAG=VALUES",
          "every combination: a,b,c or a..b or a..b*2 or a..b+8, or all of segments, gpu, precision, optimizer, "
@@ -68,7 +69,7 @@ class PlanCommand final : public Command {
   Exit run(const Context& context) override {
     if (!sweep_.sweeps.empty()) return sweep(context);
     const Plan plan = answer(context);
-    fmt::print("{}", context.json ? plan_json(plan) : plan_table(plan));
+    fmt::print("{}", context.json ? plan_json(plan) : plan_table(plan, all_));
     return plan.answer ? Exit::fits : Exit::does_not_fit;
   }
 
@@ -104,7 +105,7 @@ class PlanCommand final : public Command {
 
   JobFlags job_;
   std::string max_, smallest_, min_, multiple_;
-  bool allow_tight_ = false, csv_ = false;
+  bool allow_tight_ = false, all_ = false, csv_ = false;
   std::vector<std::string> prices_;
   SweepFlags sweep_;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "estimate/breakdown.h"
+#include "estimate/capacity.h"
 #include "estimate/verdict.h"
 #include "hardware/speed_of.h"
 
@@ -127,7 +128,7 @@ Estimate estimate(const Job& job) {
   e.tree = make_tree(kinds, run.peak().tally, o, e.counters);
   describe(e, o);
   if (job.allocator_map)
-    for (const SegmentLayout& s : run.layout_at_peak(parse_alloc_conf(job.allocator), o.workspace)) {
+    for (const SegmentLayout& s : run.layout_at_peak(allocator_of(job), o.workspace)) {
       e.segments.push_back({s.small, {}});
       for (const SegmentLayout::Block& b : s.blocks) e.segments.back().blocks.push_back({b.size, b.used});
     }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "allocator/caching.h"
 #include "estimate/capacity.h"
 
 namespace vramplan {
@@ -15,7 +14,7 @@ Counters counters_of(const ReplayPeaks& p, const Overhead& o, Bytes capacity) {
 /// The run on a card of this capacity, where cached blocks go back to the driver before a request fails.
 std::optional<DryRun::Allocator> under_pressure(const DryRun& run, const Job& job, const Overhead& o, Bytes capacity) {
   if (capacity <= o.context) return std::nullopt;
-  AllocatorOptions options = parse_alloc_conf(job.allocator);
+  AllocatorOptions options = allocator_of(job);
   options.capacity = (capacity - o.context).count();
   return run.replay(options, o.workspace);
 }
@@ -33,7 +32,7 @@ std::string_view name_of(Verdict v) {
 }
 
 Counters count(const DryRun& run, const Job& job, const Overhead& o) {
-  return counters_of(run.replay(parse_alloc_conf(job.allocator), o.workspace)->peaks, o, {});
+  return counters_of(run.replay(allocator_of(job), o.workspace)->peaks, o, {});
 }
 
 void judge(Estimate& e, const DryRun& run, const Overhead& o) {

@@ -96,8 +96,7 @@ std::vector<Checkpointing> near(const Checkpointing& found, std::int64_t step, s
 Plan least_recompute(const Job& job, const PlanOptions& options) {
   constexpr std::int64_t kSamples = 12;
   need_card(job);
-  const std::int64_t layers = job.model.layers,
-                     step = options.thorough ? 1 : (layers + kSamples - 1) / kSamples;
+  const std::int64_t layers = job.model.layers, step = options.thorough ? 1 : (layers + kSamples - 1) / kSamples;
   Plan plan;
   plan.question = fmt::format("the least recomputation with which micro-batch {} x {} tokens fits", job.run.micro_batch,
                               job.run.seq);

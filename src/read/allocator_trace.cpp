@@ -11,6 +11,12 @@ Bytes bytes(const JsonObject& o, std::string_view key) {
   return Bytes(static_cast<std::uint64_t>(n));
 }
 
+double fraction(const JsonObject& o) {
+  const double f = o.number_or("fraction", 0);
+  if (!(f >= 0 && f <= 1)) o.fail("fraction", "a share of the card lies between 0 and 1");
+  return f;
+}
+
 /// Releases must name what is alive.
 std::vector<std::int64_t> events(const JsonObject& o) {
   const auto& list = o.raw("events");
@@ -43,6 +49,7 @@ AllocatorTrace read_allocator_trace(std::string_view line, const std::string& wh
   return {o.text("id"),
           o.text("conf"),
           bytes(o, "capacity"),
+          fraction(o),
           events(o),
           bytes(o, "peak_allocated"),
           bytes(o, "peak_reserved"),

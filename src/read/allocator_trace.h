@@ -12,6 +12,7 @@ namespace vramplan {
 struct AllocatorTrace {
   std::string id, conf;
   Bytes capacity;
+  double fraction = 0;               ///< of set_per_process_memory_fraction; 0: none was set
   std::vector<std::int64_t> events;  ///< n >= 0 asks for n bytes and gets the next id; -k-1 releases id k
   Bytes peak_allocated, peak_reserved, end_allocated, end_reserved;
   std::int64_t retries = 0;

@@ -25,21 +25,25 @@ bool has_frontier(const Plan& p) {
   return std::any_of(p.candidates.begin(), p.candidates.end(), [](const Candidate& c) { return c.frontier; });
 }
 
-/// What a user should see: the answer and its neighbours, the frontier where there is one.
-std::vector<std::size_t> worth_showing(const Plan& p) {
+/// What a user should see: the answer and its neighbours, the frontier where there is one; or everything.
+std::vector<std::size_t> worth_showing(const Plan& p, bool all) {
   const bool strategies = has_frontier(p);
   std::vector<std::size_t> out;
   for (std::size_t i = 0; i < p.candidates.size(); ++i) {
     const bool near = p.answer && (i > *p.answer ? i - *p.answer : *p.answer - i) <= kShown / 3;
-    if (i == p.answer.value_or(p.candidates.size()) || p.candidates[i].frontier || (!strategies && (near || !p.answer)))
-      out.push_back(i);
+    if (all || p.answer == i || p.candidates[i].frontier || (!strategies && (near || !p.answer))) out.push_back(i);
   }
   if (strategies)
     std::stable_sort(out.begin(), out.end(), [&](std::size_t a, std::size_t b) {
       return p.candidates[a].recompute_share < p.candidates[b].recompute_share;
     });
-  if (out.size() > kShown && !p.answer) out.resize(kShown);
+  if (out.size() > kShown && !p.answer && !all) out.resize(kShown);
   return out;
+}
+
+std::string remark(const Plan& p, std::size_t i) {
+  if (p.answer == i) return "<- answer";
+  return p.candidates[i].dominated_by.empty() ? "" : "dominated by " + p.candidates[i].dominated_by;
 }
 
 std::string answer_line(const Plan& p) {
@@ -82,17 +86,21 @@ json candidate_json(const Candidate& c) {
 
 }  // namespace
 
-std::string plan_table(const Plan& p) {
+std::string plan_table(const Plan& p, bool all) {
   const bool recompute = has_frontier(p);
   Table t({false, false, true, true, true, true, true, false});
   t.add({"", "verdict", "device used", "margin", recompute ? "recompute" : "", "step", "tokens/s", ""});
-  for (std::size_t i : worth_showing(p)) {
+  for (std::size_t i : worth_showing(p, all)) {
     const Candidate& c = p.candidates[i];
     t.add({c.what, std::string(name_of(c.verdict)), format_bytes(c.device_used), margin(c),
            recompute ? share(c.recompute_share) : "", c.time ? fmt::format("{:.1f} ms", 1e3 * c.time->total()) : "",
-           c.time ? fmt::format("{:.0f}", c.time->tokens_a_second) : "", p.answer == i ? "<- answer" : ""});
+           c.time ? fmt::format("{:.0f}", c.time->tokens_a_second) : "", remark(p, i)});
   }
   std::string out = answer_line(p) + "\n" + t.str();
+  const auto dominated = std::count_if(p.candidates.begin(), p.candidates.end(),
+                                       [](const Candidate& c) { return !c.dominated_by.empty(); });
+  if (dominated && !all)
+    out += fmt::format("  {} more are dominated by one of these: --all shows by which\n", dominated);
   for (const std::string& n : p.notes) out += "  " + n + "\n";
   return out;
 }

@@ -7,8 +7,8 @@
 
 namespace vramplan {
 
-/// The answer first, then the candidates worth seeing.
-std::string plan_table(const Plan& plan);
+/// The answer first, then the candidates worth seeing, or all of them, each dominated one with what dominates it.
+std::string plan_table(const Plan& plan, bool all);
 /// {"question", "answer", "candidates"}: every candidate, bytes as integers.
 std::string plan_json(const Plan& plan);
 

@@ -201,6 +201,10 @@ CounterErrors validate_counters(const GoldenCase& g, const GoldenCounters& c) {
 ValidatedCase validate_trace(const AllocatorTrace& t) {
   AllocatorOptions options = parse_alloc_conf(t.conf);
   options.capacity = t.capacity.count();
+  if (t.fraction > 0) {
+    options.memory_limit = static_cast<std::uint64_t>(t.fraction * static_cast<double>(t.capacity.count()));
+    options.capacity = options.memory_limit;
+  }
   CachingAllocator a(options);
   CachingAllocator::Handle next = 0;
   bool enough = true;

@@ -12,14 +12,22 @@
 
 using namespace vramplan;
 
-TEST_CASE("45 traces of PyTorch's allocator, segment by segment") {
-  std::ifstream file(TEST_ROOT "/data/allocator.jsonl");
+namespace {
+
+/// Replays every trace of a file; returns how many.
+int replay_all(const char* path) {
+  std::ifstream file(path);
   int traces = 0;
   for (std::string line; std::getline(file, line); ++traces) {
     const auto j = nlohmann::json::parse(line);
     CAPTURE(j.at("id").get<std::string>());
     AllocatorOptions options = parse_alloc_conf(j.at("conf").get<std::string>());
     options.capacity = j.at("capacity").get<std::uint64_t>();
+    if (j.contains("fraction")) {
+      options.memory_limit =
+          static_cast<std::uint64_t>(j.at("fraction").get<double>() * static_cast<double>(options.capacity));
+      options.capacity = options.memory_limit;
+    }
     CachingAllocator allocator(options);
     std::map<std::size_t, std::int64_t> expected, found;
     for (const auto& s : j.at("segments")) expected[s.at(0).get<std::size_t>()] += s.at(1).get<std::int64_t>();
@@ -42,7 +50,17 @@ TEST_CASE("45 traces of PyTorch's allocator, segment by segment") {
     CHECK(allocator.retries() == j.at("retries").get<int>());
     CHECK(found == expected);
   }
-  CHECK(traces == 45);
+  return traces;
+}
+
+}  // namespace
+
+TEST_CASE("45 traces of PyTorch's allocator, segment by segment") {
+  CHECK(replay_all(TEST_ROOT "/data/allocator.jsonl") == 45);
+}
+
+TEST_CASE("traces with set_per_process_memory_fraction, most with garbage collection") {
+  CHECK(replay_all(TEST_ROOT "/data/allocator_fraction.jsonl") > 0);
 }
 
 TEST_CASE("a published memory snapshot: 40,000, 40, 4,000 and 40 bytes and one matrix product's workspace") {

@@ -179,6 +179,9 @@ TEST_CASE("plans") {
   CHECK(verdict(b) == "fits");
   CHECK(verdict(b + 1) != "fits");
   CHECK(has(run("plan --model gpt2-xl --gpu rtx-4090 --seq 1024 --micro-batch 8 --min recompute").out, "<- answer"));
+  const Result all = run("plan --model gpt2-xl --gpu rtx-4090 --seq 1024 --micro-batch 8 --all");
+  CHECK(has(all.out, "dominated by "));
+  CHECK_FALSE(has(all.out, "--all shows"));
   CHECK(run("plan --model llama-3.1-70b --gpu t4 --seq 4096").status == 1);
   CHECK(has(run("plan --model gpt2 --seq 1024 --smallest gpu --price t4=0.3 --price rtx-4090=0.5").out, "tesla-t4"));
   const Result seq = run("plan --model gpt2 --gpu a100-80gb --max seq --multiple 64");
