@@ -29,6 +29,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   c.push_back(curve_command());
   c.push_back(explain_command());
   c.push_back(probe_command());
+  c.push_back(rehearse_command());
   c.push_back(validate_command());
   c.push_back(gpus_command());
   c.push_back(models_command());
@@ -52,8 +53,8 @@ void add_flag(CLI::App& app, const Flag& f) {
   option->group(f.group);
 }
 
-void add_global(CLI::App& app, Global& g) {
-  app.add_flag("--json", g.json, "one JSON document on standard output, errors too")->group("Output");
+void add_global(CLI::App& app, Global& g, bool json) {
+  if (json) app.add_flag("--json", g.json, "one JSON document on standard output, errors too")->group("Output");
   app.add_option("--color", g.colour, "auto, always, never")->option_text("WHEN")->group("Output");
   app.add_option("--data-dir", g.data_dir, "use this folder instead of the data compiled in")
       ->option_text("DIR")
@@ -75,6 +76,7 @@ void check_words(const CLI::App& app, int argc, char** argv) {
                       did_you_mean(argv[1], names, fmt::format("commands: {}", fmt::join(names, ", "))), Exit::usage);
     return;
   }
+  const bool runs_command = chosen->get_option_no_throw("command") != nullptr;
   std::vector<std::string> flags;
   for (const CLI::Option* o : chosen->get_options()) {
     for (const std::string& l : o->get_lnames()) flags.push_back("--" + l);
@@ -86,12 +88,14 @@ void check_words(const CLI::App& app, int argc, char** argv) {
     if (word[1] != '-' && word.size() > 2) continue;  // -b4
     if (std::find(flags.begin(), flags.end(), word) == flags.end())
       throw UserError(fmt::format("'{}' is not a flag of {}", word, argv[1]), word,
-                      did_you_mean(word, flags, fmt::format("see 'vramplan {} --help'", argv[1])), Exit::usage);
+                      runs_command ? "the program to run, with its flags, comes after --"
+                                   : did_you_mean(word, flags, fmt::format("see 'vramplan {} --help'", argv[1])),
+                      Exit::usage);
   }
 }
 
 bool wants_json(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i)
+  for (int i = 1; i < argc && std::strcmp(argv[i], "--") != 0; ++i)
     if (std::strcmp(argv[i], "--json") == 0) return true;
   return false;
 }
@@ -135,7 +139,7 @@ int dispatch(int argc, char** argv) {
   for (auto& c : commands) {
     CLI::App* sub = app.add_subcommand(c->name(), c->summary());
     for (const Flag& f : c->flags()) add_flag(*sub, f);
-    add_global(*sub, global);
+    add_global(*sub, global, !c->writes_json_itself());
     sub->footer("Examples:\n" + c->examples() + "\n" + kFooter);
   }
   try {

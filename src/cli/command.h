@@ -33,6 +33,8 @@ class Command {
   virtual std::string summary() const = 0;
   virtual std::string examples() const = 0;
   virtual std::vector<Flag> flags() = 0;
+  /// Has a --json of its own, which names a file.
+  virtual bool writes_json_itself() const { return false; }
   /// Prints the result on standard output. Throws UserError.
   virtual Exit run(const Context& context) = 0;
 };
@@ -42,6 +44,7 @@ std::unique_ptr<Command> explain_command();
 std::unique_ptr<Command> batch_command();
 std::unique_ptr<Command> plan_command();
 std::unique_ptr<Command> probe_command();
+std::unique_ptr<Command> rehearse_command();
 std::unique_ptr<Command> curve_command();
 std::unique_ptr<Command> validate_command();
 std::unique_ptr<Command> gpus_command();

@@ -11,10 +11,10 @@ namespace fs = std::filesystem;
 namespace {
 
 const std::map<std::string, int>& floors() {
-  static const std::map<std::string, int> f{{"base", 0},      {"tensor", 1},   {"tape", 2},  {"backend", 2},
-                                            {"allocator", 2}, {"model", 3},    {"train", 4}, {"hardware", 4},
-                                            {"estimate", 5},  {"plan", 6},     {"probe", 6}, {"read", 6},
-                                            {"render", 6},    {"validate", 6}, {"cli", 7}};
+  static const std::map<std::string, int> f{
+      {"base", 0},   {"tensor", 1},   {"tape", 2},     {"backend", 2},  {"allocator", 2},  {"model", 3},
+      {"train", 4},  {"hardware", 4}, {"estimate", 5}, {"plan", 6},     {"probe", 6},      {"read", 6},
+      {"render", 6}, {"validate", 6}, {"cli", 7},      {"rehearse", 6}, {"virtualgpu", -1}};
   return f;
 }
 

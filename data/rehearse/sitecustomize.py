@@ -1,0 +1,296 @@
+"""Put before a program's own modules by `vramplan rehearse`: tells the virtual GPU which libraries it stands for, and
+writes what PyTorch's own counters say. The program is left as it is.
+
+Environment: VGPU_REPORT, the folder for PID.torch.json; VRAMPLAN_STEPS, optimizer steps after which the program ends;
+VRAMPLAN_PLACES=0, no list of the lines that allocate; VRAMPLAN_PADDED=1, attention masks mask something.
+"""
+import atexit
+import ctypes
+import glob
+import importlib.abc
+import importlib.util
+import json
+import os
+import re
+import sys
+import time
+
+FOLDER = os.environ.get("VGPU_REPORT", "")
+HERE = os.path.dirname(os.path.abspath(__file__))
+HISTORY = 1_000_000  # allocations and releases whose places are remembered
+
+
+def library_version(folder, pattern, call, by_pointer):
+    """What a library beside PyTorch says of itself; it needs no GPU for that."""
+    for path in sorted(glob.glob(os.path.join(folder, "**", pattern), recursive=True)):
+        try:
+            function = getattr(ctypes.CDLL(path), call)
+            if not by_pointer:
+                function.restype = ctypes.c_size_t
+                return int(function())
+            answer = ctypes.c_int()
+            function(ctypes.byref(answer))
+            return answer.value
+        except (OSError, AttributeError):
+            continue
+    return None
+
+
+def tell_versions(torch_folder):
+    """PyTorch refuses libraries of other versions than it was built with: say what is installed."""
+    with open(os.path.join(torch_folder, "version.py")) as file:
+        cuda = re.search(r"cuda[^=]*= '(\d+)\.(\d+)", file.read())
+    if not cuda:
+        return False
+    found = {"VGPU_CUDA": int(cuda[1]) * 1000 + int(cuda[2]) * 10}
+    beside = [os.path.join(os.path.dirname(torch_folder), "nvidia"), os.path.join(torch_folder, "lib")]
+    for name, pattern, call, by_pointer in (("VGPU_CUDNN", "libcudnn.so*", "cudnnGetVersion", False),
+                                            ("VGPU_CUBLAS", "libcublasLt.so*", "cublasLtGetVersion", False),
+                                            ("VGPU_NCCL", "libnccl.so*", "ncclGetVersion", True)):
+        for folder in beside:
+            version = library_version(folder, pattern, call, by_pointer)
+            if version:
+                found[name] = version
+                break
+    for name, number in found.items():
+        os.environ[name] = str(number)
+    return True
+
+
+class Watch:
+    """Counters of each device, step by step. Peaks are reset at each step; what the program asks for is put together
+    again, so that it sees its own peaks."""
+
+    def __init__(self, torch, cuda_build):
+        self.torch, self.cuda_build = torch, cuda_build
+        self.steps, self.counts, self.highest, self.since_reset = [], {}, {}, {}
+        self.failed = ""
+        self.last_step = int(os.environ.get("VRAMPLAN_STEPS", "0"))
+
+    def start(self):
+        if not self.cuda_build:
+            self.write()
+            return
+        from torch.optim.optimizer import register_optimizer_step_post_hook
+        register_optimizer_step_post_hook(lambda optimizer, *_: self.after_step(optimizer))
+        cuda = self.torch.cuda
+        self.nested, self.reset = cuda.memory.memory_stats_as_nested_dict, cuda.memory.reset_peak_memory_stats
+        cuda.memory.memory_stats_as_nested_dict = self.stats_for_the_program
+        for module in (cuda.memory, cuda):
+            module.reset_peak_memory_stats = self.reset_by_the_program
+        if os.environ.get("VRAMPLAN_PLACES", "1") != "0":
+            cuda._lazy_call(self.record)
+        hook = sys.excepthook
+        def on_error(kind, error, trace):
+            if "out of memory" in str(error):
+                self.failed = str(error).splitlines()[0]
+            hook(kind, error, trace)
+        sys.excepthook = on_error
+        atexit.register(self.at_exit)
+
+    def record(self):
+        try:
+            self.torch.cuda.memory._record_memory_history(enabled="all", context="alloc", stacks="python", max_entries=HISTORY)
+        except TypeError:  # an older PyTorch: without the list of tensors
+            pass
+
+    # what the program sees ----------------------------------------------------------------------------------------
+    def index(self, device):
+        cuda = self.torch.cuda
+        return cuda.current_device() if device is None else self.torch.device(device).index if not isinstance(device, int) else device
+
+    def stats_for_the_program(self, device=None):
+        stats = self.nested(device)
+        for path, peak in self.since_reset.get(self.index(device) or 0, {}).items():
+            at = stats
+            for key in path:
+                at = at.get(key, {})
+            if "peak" in at:
+                at["peak"] = max(at["peak"], peak)
+        return stats
+
+    def reset_by_the_program(self, device=None):
+        self.note_peaks()
+        self.since_reset.pop(self.index(device) or 0, None)
+        return self.reset(device)
+
+    # what is written ------------------------------------------------------------------------------------------------
+    KINDS = {"allocated": ("allocated_bytes", "all"), "reserved": ("reserved_bytes", "all"), "active": ("active_bytes", "all")}
+
+    def note_peaks(self):
+        """Peaks since the last reset, kept per device for the report and for the program; returns them by device."""
+        cuda, found = self.torch.cuda, {}
+        if not cuda.is_initialized():
+            return found
+        for device in range(cuda.device_count()):
+            stats = self.nested(device)
+            if not stats:
+                continue
+            kept, merged = self.highest.setdefault(device, {}), self.since_reset.setdefault(device, {})
+            found[device] = {}
+            for name, (group, pool) in self.KINDS.items():
+                peak = stats[group][pool]["peak"]
+                found[device][name] = peak
+                kept[name] = max(kept.get(name, 0), peak)
+            for group, pools in stats.items():
+                for pool, values in pools.items() if isinstance(pools, dict) else ():
+                    if isinstance(values, dict) and "peak" in values:
+                        merged[(group, pool)] = max(merged.get((group, pool), 0), values["peak"])
+            kept["retries"], kept["ooms"] = stats.get("num_alloc_retries", 0), stats.get("num_ooms", 0)
+        return found
+
+    def after_step(self, optimizer):
+        self.counts[id(optimizer)] = count = self.counts.get(id(optimizer), 0) + 1
+        if count <= len(self.steps):  # another optimizer of the same step
+            return
+        found = self.note_peaks()
+        self.steps.append(found)
+        for device in found:
+            self.reset(device)
+        self.write()
+        if self.last_step and len(self.steps) >= self.last_step:
+            print(f"vramplan: stopped after {len(self.steps)} optimizer steps (--steps)", file=sys.stderr)
+            raise SystemExit(0)
+
+    def write(self, places=None):
+        if not FOLDER:
+            return
+        devices = [{"device": d, **kept, "steps": [s[d] for s in self.steps if d in s]} for d, kept in sorted(self.highest.items())]
+        report = {"pid": os.getpid(), "torch": str(self.torch.__version__), "cuda_build": self.cuda_build,
+                  "rank": int(os.environ.get("RANK", "0")), "world": int(os.environ.get("WORLD_SIZE", "1")), "steps": len(self.steps),
+                  "out_of_memory": self.failed, "assumed": sorted(ASSUMED), "devices": devices, "places": places or []}
+        path = os.path.join(FOLDER, f"{os.getpid()}.torch.json")
+        with open(path + ".part", "w") as file:
+            json.dump(report, file)
+        os.replace(path + ".part", path)
+
+    def at_exit(self):
+        try:
+            self.note_peaks()
+            self.write(self.places())
+            ctypes.CDLL(None).vgpu_write_report()
+        except Exception as error:  # the program's own result must not depend on this
+            print(f"vramplan: no report: {error!r}", file=sys.stderr)
+        time.sleep(0.2)  # threads of the autograd engine may still free tensors, which PyTorch 2.15 does not outlive
+
+    # which lines of the program hold what at the peak --------------------------------------------------------------------
+    def places(self):
+        if not self.torch.cuda.is_initialized() or os.environ.get("VRAMPLAN_PLACES", "1") == "0":
+            return []
+        traces = self.torch.cuda.memory._snapshot()["device_traces"]
+        device = max(self.highest, key=lambda d: self.highest[d].get("allocated", 0), default=0)
+        return at_the_peak(traces[device]) if device < len(traces) else []
+
+
+def at_the_peak(trace):
+    """[{place, during, bytes, count}], the largest first, of the allocations alive at the highest sum of them."""
+    live, total, highest, peak = {}, 0, 0, 0
+    for i, entry in enumerate(trace):
+        if entry["action"] == "alloc":
+            live[entry["addr"]] = entry["size"]
+            total += entry["size"]
+            if total > highest:
+                highest, peak = total, i
+        elif entry["action"] == "free_requested":
+            total -= live.pop(entry["addr"], 0)
+    alive = {}
+    for entry in trace[:peak + 1]:
+        if entry["action"] == "alloc":
+            alive[entry["addr"]] = entry
+        elif entry["action"] == "free_requested":
+            alive.pop(entry["addr"], None)
+    sums = {}
+    for entry in alive.values():
+        key = place_of(entry.get("frames", []))
+        size, count = sums.get(key, (0, 0))
+        sums[key] = (size + entry["size"], count + 1)
+    rows = [{"place": place, "during": during, "bytes": size, "count": count} for (place, during), (size, count) in sums.items()]
+    return sorted(rows, key=lambda r: -r["bytes"])[:200]
+
+
+LIBRARY = re.compile(r"[/\\]torch[/\\]|^<|importlib|sitecustomize\.py$")
+
+
+def place_of(frames):
+    """The innermost line outside of PyTorch, and what the step was doing."""
+    if not frames:  # threads of the autograd engine run no Python
+        return "(autograd engine)", "backward"
+    names = {frame["name"] for frame in frames}
+    during = ("optimizer" if any("/torch/optim/" in f["filename"] for f in frames)
+              else "recompute" if any("unpack_hook" in name or "recompute_fn" in name for name in names)
+              else "backward" if "_engine_run_backward" in names else "forward or setup")
+    for frame in frames:
+        if not LIBRARY.search(frame["filename"]):
+            return f"{frame['filename']}:{frame['line']} {frame['name']}", during
+    return "(inside PyTorch)", during
+
+
+def settle_masks(masking):
+    """transformers reads from the card whether sequences are packed and whether a mask masks anything. Here both reads
+    would give zeros; sequences are taken as not packed and, but for --padded, as full."""
+    def replace(name, answer):
+        original = getattr(masking, name, None)
+        if original is None:
+            return
+        def asked(*args, **kwargs):  # the original allocates what it allocates
+            original(*args, **kwargs)
+            ASSUMED.add(ASSUMPTIONS[name])
+            return answer
+        setattr(masking, name, asked)
+
+    replace("find_packed_sequence_indices", None)
+    if os.environ.get("VRAMPLAN_PADDED", "0") == "0":
+        replace("fast_all", True)
+
+
+ASSUMPTIONS = {"find_packed_sequence_indices": "sequences are not packed (transformers reads that from the card)",
+               "fast_all": "attention masks mask nothing (transformers reads that from the card; --padded if they do)"}
+ASSUMED = set()
+CUDA_BUILD = {}
+
+
+def before_torch(spec):
+    CUDA_BUILD["torch"] = tell_versions(spec.submodule_search_locations[0])
+
+
+def after_torch(torch):
+    Watch(torch, CUDA_BUILD["torch"]).start()
+
+
+class AtImport(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Waits for the import of one module, and steps in before and after it."""
+
+    def __init__(self, name, before, after):
+        self.name, self.before, self.after = name, before, after
+
+    def find_spec(self, name, path=None, target=None):
+        if name != self.name:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.loader is None:
+            return None
+        self.before(spec)
+        self.loader, spec.loader = spec.loader, self
+        return spec
+
+    def create_module(self, spec):
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module):
+        module.__spec__.loader = module.__loader__ = self.loader
+        self.loader.exec_module(module)
+        self.after(module)
+
+
+def run_the_next_sitecustomize():
+    """The one that this file hides, if there is any."""
+    rest = [p for p in sys.path if os.path.abspath(p or ".") != HERE]
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", rest)
+    if spec and spec.loader:
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+
+
+sys.meta_path.insert(0, AtImport("torch", before_torch, after_torch))
+sys.meta_path.insert(0, AtImport("transformers.masking_utils", lambda spec: None, settle_masks))
+run_the_next_sitecustomize()

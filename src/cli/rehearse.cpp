@@ -1,0 +1,107 @@
+// vramplan rehearse: the user's own program on a card that is not there.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "cli/job_flags.h"
+#include "cli/values.h"
+#include "read/data.h"
+#include "rehearse/rehearsal.h"
+#include "render/rehearsal.h"
+
+namespace vramplan {
+namespace {
+
+class RehearseCommand final : public Command {
+ public:
+  std::string name() const override { return "rehearse"; }
+  std::string summary() const override { return "run your own PyTorch program on a GPU that is not there"; }
+  std::string examples() const override {
+    return "  vramplan rehearse --gpu h100-sxm -- python train.py --my args\n"
+           "  vramplan rehearse --gpu rtx-4090 --steps 2 --json out.json -- python -m my.module\n"
+           "  vramplan rehearse --gpu h100-sxm --gpus 8 -- torchrun --nproc-per-node 8 train.py\n"
+           "  vramplan rehearse --gpu a100-80gb --compare --model llama-3.1-8b --seq 4096 -- python train.py\n"
+           "PyTorch itself runs, with its own allocator; device memory is counted, kernels do nothing, and what is "
+           "read\n"
+           "back is zero. Files are written as ever. The report goes to standard error.\n"
+           "The program's exit status is passed on; 1 when it ran out of memory, 3 when it never used a card.\n";
+  }
+  bool writes_json_itself() const override { return true; }
+  std::vector<Flag> flags() override {
+    std::vector<Flag> all = job_.flags();
+    const std::string r = "Rehearsal";
+    const std::vector<Flag> mine{
+        {"command", "-- COMMAND ...", "what to run, with its own flags", &command_, r},
+        {"--gpus", "N", "cards in the machine (default: 1)", &gpus_, r},
+        {"--steps", "N", "end the program after N optimizer steps", &steps_, r},
+        {"--compare", "", "set the estimate for the same flags beside it", &compare_, r},
+        {"--no-places", "", "do not remember which lines allocate: faster", &no_places_, r},
+        {"--padded", "", "sequences are padded: attention masks that mask nothing are dropped otherwise", &padded_, r},
+        {"--strict", "", "make calls that have no answer here an error", &strict_, r},
+        {"--json", "FILE", "also write the report as JSON", &json_, r}};
+    all.insert(all.end(), mine.begin(), mine.end());
+    return all;
+  }
+
+  Exit run(const Context& context) override {
+    if (command_.empty())
+      throw UserError("no command to rehearse", "rehearse", "vramplan rehearse --gpu h100-sxm -- python train.py",
+                      Exit::usage);
+    const Job job = compare_ ? job_.job(context) : job_.card(context);
+    std::optional<Estimate> predicted;
+    if (compare_) predicted = estimate(job);
+    const Rehearsal r = rehearse(job, options(), Data(context.data_dir).text("rehearse/sitecustomize.py"));
+    fmt::print(stderr, "\n{}", rehearsal_table(r, predicted));
+    if (!json_.empty()) write(rehearsal_json(r, predicted));
+    return status(r);
+  }
+
+ private:
+  RehearsalOptions options() const {
+    RehearsalOptions o;
+    o.command = command_;
+    o.strict = strict_;
+    o.places = !no_places_;
+    o.padded = padded_;
+    const std::int64_t cards = count_or(gpus_, "--gpus", 1);
+    if (cards < 1 || cards > 64) throw UserError("1 to 64 cards", "--gpus", "for example --gpus 8", Exit::usage);
+    o.cards = static_cast<int>(cards);
+    o.steps = count_or(steps_, "--steps", 0);
+    return o;
+  }
+
+  void write(const std::string& text) const {
+    if (json_ == "-") {
+      fmt::print("{}", text);
+      return;
+    }
+    std::ofstream out(json_);
+    if (!(out << text)) throw UserError("cannot be written", json_, "check the folder");
+  }
+
+  static Exit status(const Rehearsal& r) {
+    if (r.verdict == Verdict::does_not_fit) return Exit::does_not_fit;
+    if (r.status != 0) return static_cast<Exit>(r.status);
+    if (r.verdict != Verdict::unknown) return Exit::fits;
+    const bool torch = !r.processes.empty(), cuda = torch && r.processes[0].cuda_build;
+    throw UserError(!torch  ? "the program did not import PyTorch, and used no CUDA runtime that can be stood in for"
+                    : !cuda ? "this PyTorch is not built for CUDA"
+                            : "the program left the card alone",
+                    "rehearse",
+                    !torch  ? "only PyTorch programs can be rehearsed; is the command's python the one that has torch?"
+                    : !cuda ? "install the CUDA build into the environment of the program: no GPU is needed for it"
+                            : "does it choose device='cuda'?");
+  }
+
+  JobFlags job_;
+  std::vector<std::string> command_;
+  std::string gpus_, steps_, json_;
+  bool compare_ = false, no_places_ = false, padded_ = false, strict_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> rehearse_command() { return std::make_unique<RehearseCommand>(); }
+
+}  // namespace vramplan

@@ -1,0 +1,151 @@
+#include "rehearse/rehearsal.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "estimate/capacity.h"
+#include "estimate/overhead.h"
+#include "rehearse/child.h"
+#include "rehearse/collect.h"
+#include "vramplan/base/error.h"
+
+namespace vramplan {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kLibrary = "libvramplan-virtualgpu.so";
+
+/// The folder of the virtual GPU: beside the program in a build, below lib/ when installed.
+fs::path library_folder() {
+  std::error_code ignored;
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  for (const fs::path& folder : {program / "virtualgpu", program / ".." / "lib" / "vramplan"})
+    if (fs::exists(folder / kLibrary)) return fs::canonical(folder);
+  throw UserError(
+      "the virtual GPU is not installed", "rehearse",
+      fmt::format("build the target 'virtualgpu', or put {} into {}", kLibrary, (program / "virtualgpu").string()));
+}
+
+/// A folder for the hook and the reports, gone at the end.
+class Workplace {
+ public:
+  explicit Workplace(const std::string& hook) {
+    std::string name = (fs::temp_directory_path() / "vramplan-rehearse-XXXXXX").string();
+    if (!mkdtemp(name.data())) throw UserError("no temporary folder can be made", name, "check TMPDIR");
+    path_ = name;
+    std::ofstream(path_ / "sitecustomize.py") << hook;
+  }
+  ~Workplace() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Workplace(const Workplace&) = delete;
+  Workplace& operator=(const Workplace&) = delete;
+  std::string path() const { return path_.string(); }
+
+ private:
+  fs::path path_;
+};
+
+/// What comes first in a list of folders that the environment may have already.
+std::string before(const std::string& first, const char* variable) {
+  const char* rest = std::getenv(variable);
+  return rest && *rest ? first + ":" + rest : first;
+}
+
+std::map<std::string, std::string> environment_of(const Job& job, const RehearsalOptions& o, const Rehearsal& r,
+                                                  const fs::path& library, const std::string& workplace) {
+  const Card& c = *job.card;
+  const int capability = c.compute_capability > 0 ? c.compute_capability : 80;
+  std::map<std::string, std::string> e{{"LD_PRELOAD", before((library / kLibrary).string(), "LD_PRELOAD")},
+                                       {"LD_LIBRARY_PATH", before(library.string(), "LD_LIBRARY_PATH")},
+                                       {"PYTHONPATH", before(workplace, "PYTHONPATH")},
+                                       {"VGPU_REPORT", workplace},
+                                       {"VGPU_NAME", c.name},
+                                       {"VGPU_MEMORY", std::to_string(r.counters.capacity.count())},
+                                       {"VGPU_CONTEXT", std::to_string(r.context.count())},
+                                       {"VGPU_CAPABILITY", fmt::format("{}.{}", capability / 10, capability % 10)},
+                                       {"VGPU_MULTIPROCESSORS", std::to_string(c.multiprocessors)},
+                                       {"VGPU_CARDS", std::to_string(o.cards)},
+                                       {"VGPU_STRICT", o.strict ? "1" : "0"},
+                                       {"VRAMPLAN_STEPS", std::to_string(o.steps)},
+                                       {"VRAMPLAN_PLACES", o.places ? "1" : "0"},
+                                       {"VRAMPLAN_PADDED", o.padded ? "1" : "0"}};
+  if (!job.allocator.empty()) e["PYTORCH_ALLOC_CONF"] = e["PYTORCH_CUDA_ALLOC_CONF"] = job.allocator;
+  return e;
+}
+
+void warn(Rehearsal& r) {
+  std::map<int, int> users;
+  std::int64_t zero_reads = 0;
+  std::map<std::string, std::int64_t> guesses;
+  for (const RehearsedProcess& p : r.processes) {
+    r.assumptions.insert(p.assumptions.begin(), p.assumptions.end());
+    for (const RehearsedDevice& d : p.devices) ++users[d.device];
+    zero_reads = std::max(zero_reads, p.zero_reads);
+    for (const auto& [name, times] : p.guesses) guesses[name] += times;
+  }
+  for (const auto& [device, processes] : users)
+    if (processes > 1)
+      r.warnings.push_back(fmt::format("{} processes use device {}: the figures are of each alone", processes, device));
+  if (zero_reads > 0)
+    r.warnings.push_back(
+        fmt::format("values were read back from the card {} times (.item(), .cpu(), nonzero): they are "
+                    "zeros here, so what depends on them may differ",
+                    zero_reads));
+  for (const auto& [name, times] : guesses)
+    r.warnings.push_back(fmt::format("{} was called {} times and has no answer here", name, times));
+}
+
+/// The device that comes closest to its card's end decides.
+void judge(Rehearsal& r, const Job& job) {
+  bool refused = false, used = false;
+  for (const RehearsedProcess& p : r.processes) {
+    refused = refused || !p.out_of_memory.empty();
+    for (const RehearsedDevice& d : p.devices) {
+      if (used && d.device_used <= r.counters.device_used) continue;
+      used = true;
+      r.counters.allocated = d.allocated;
+      r.counters.reserved = d.reserved;
+      r.counters.device_used = d.device_used;
+      r.worst_rank = p.rank;
+    }
+  }
+  if (!used) return;
+  r.margin = static_cast<std::int64_t>(r.counters.capacity.count()) -
+             static_cast<std::int64_t>(r.counters.device_used.count());
+  std::uint64_t doubt = 0;
+  for (const UncertaintyPart& part : uncertainty_parts(job)) doubt += part.bytes.count();
+  r.verdict = refused                                       ? Verdict::does_not_fit
+              : r.margin < static_cast<std::int64_t>(doubt) ? Verdict::tight
+                                                            : Verdict::fits;
+}
+
+}  // namespace
+
+Rehearsal rehearse(const Job& job, const RehearsalOptions& options, const std::string& hook) {
+  if (!job.card) throw UserError("no card to rehearse on", "--gpu", "for example --gpu h100-sxm", Exit::usage);
+  if (job.card->compute_capability == 0 && !job.card->vendor.empty())
+    throw UserError(fmt::format("{} is no CUDA card", job.card->name), "--gpu", "rehearse on an NVIDIA card");
+  Rehearsal r;
+  r.command = options.command;
+  r.card = *job.card;
+  r.cards = options.cards;
+  r.context = overhead_of(job).context;
+  r.counters.capacity = capacity_of(job, r.context);
+  const fs::path library = library_folder();
+  const Workplace workplace(hook);
+  r.status = run_child(options.command, environment_of(job, options, r, library, workplace.path()));
+  r.processes = collect_reports(workplace.path(), r.context, r.warnings);
+  judge(r, job);
+  warn(r);
+  return r;
+}
+
+}  // namespace vramplan

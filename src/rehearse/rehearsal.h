@@ -1,0 +1,74 @@
+// A user's own program on a card that is not there: what PyTorch's counters showed, and whether the card would have
+// been enough. Bytes are exact where the program does the same on a real card.
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "vramplan/estimate/estimate.h"
+
+namespace vramplan {
+
+/// Peaks between two optimizer steps.
+struct RehearsedStep {
+  Bytes allocated, reserved;
+};
+
+struct RehearsedDevice {
+  int device = 0;             ///< as the process numbers them
+  Bytes allocated, reserved;  ///< max_memory_allocated, max_memory_reserved
+  Bytes device_used;          ///< all that the process took of the card, its context with it
+  std::int64_t retries = 0, refusals = 0;
+  std::vector<RehearsedStep> steps;
+};
+
+/// Allocations alive at the peak that one line of the program made.
+struct RehearsedPlace {
+  std::string place, during;  ///< "train.py:12 forward"; forward or setup, backward, recompute, optimizer
+  Bytes bytes;
+  std::int64_t count = 0;
+};
+
+struct RehearsedProcess {
+  std::int64_t pid = 0, rank = 0, steps = 0;
+  std::string torch;          ///< version; empty: the process did not import PyTorch
+  bool cuda_build = false;    ///< of PyTorch
+  std::string out_of_memory;  ///< the first line of its error
+  std::vector<RehearsedDevice> devices;
+  std::vector<RehearsedPlace> places;           ///< largest first
+  std::vector<std::string> assumptions;         ///< where the program asks the card and the answer was settled
+  std::map<std::string, std::int64_t> guesses;  ///< calls without an answer of their own, and how often
+  std::int64_t zero_reads = 0;                  ///< copies to the host that were answered with zeros
+};
+
+struct Rehearsal {
+  std::vector<std::string> command;
+  int status = 0;  ///< the program's exit status; 128 + n when a signal ended it
+  Card card;
+  int cards = 1;
+  Bytes context;
+  std::vector<RehearsedProcess> processes;  ///< those that used PyTorch or the card
+  Counters counters;                        ///< of the worst device
+  std::int64_t worst_rank = 0;
+  std::int64_t margin = 0;
+  Verdict verdict = Verdict::unknown;  ///< unknown: no process used the card
+  std::set<std::string> assumptions;
+  std::vector<std::string> warnings;
+};
+
+struct RehearsalOptions {
+  std::vector<std::string> command;
+  int cards = 1;
+  std::int64_t steps = 0;  ///< end the program after so many optimizer steps; 0: let it run
+  bool strict = false;     ///< a call without an answer of its own is an error
+  bool places = true;      ///< remember which lines allocate
+  bool padded = false;     ///< attention masks mask something
+};
+
+/// Runs the command on virtual cards like the job's (its card, context, reserve and allocator; the rest is not read)
+/// and waits for it. `hook` is the Python file that is put before the program's modules. Throws UserError when there is
+/// no card, no virtual GPU beside the program, or the command cannot be started (status 127 or 126 as a shell has it).
+Rehearsal rehearse(const Job& job, const RehearsalOptions& options, const std::string& hook);
+
+}  // namespace vramplan

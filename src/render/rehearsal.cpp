@@ -1,0 +1,177 @@
+#include "render/rehearsal.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "render/table.h"
+
+namespace vramplan {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr std::size_t kPlaces = 12, kSteps = 4;
+
+std::string headline(const Rehearsal& r) {
+  if (r.verdict == Verdict::unknown) return "no verdict: no process of the program used the card\n";
+  if (r.verdict == Verdict::does_not_fit)
+    return fmt::format("does not fit: PyTorch ran out of memory on {}, of which {} are usable\n", r.card.name,
+                       format_bytes(r.counters.capacity));
+  return fmt::format("{}: {} of {} used on {}, margin {:+.2f} GiB\n", name_of(r.verdict),
+                     format_bytes(r.counters.device_used), format_bytes(r.counters.capacity), r.card.name,
+                     static_cast<double>(r.margin) / static_cast<double>(kGiB));
+}
+
+std::string devices_table(const Rehearsal& r) {
+  Table t({true, true, true, true, true, true, true});
+  t.add({"rank", "device", "allocated", "reserved", "device used", "steps", "retries"});
+  for (const RehearsedProcess& p : r.processes)
+    for (const RehearsedDevice& d : p.devices)
+      t.add({std::to_string(p.rank), std::to_string(d.device), format_bytes(d.allocated), format_bytes(d.reserved),
+             format_bytes(d.device_used), std::to_string(p.steps), std::to_string(d.retries)});
+  return t.str();
+}
+
+const RehearsedDevice* worst(const Rehearsal& r, const RehearsedProcess** process) {
+  const RehearsedDevice* found = nullptr;
+  for (const RehearsedProcess& p : r.processes)
+    for (const RehearsedDevice& d : p.devices)
+      if (!found || d.device_used > found->device_used) {
+        found = &d;
+        *process = &p;
+      }
+  return found;
+}
+
+std::string steps_table(const RehearsedDevice& d) {
+  if (d.steps.empty()) return {};
+  Table t({true, true, true});
+  t.add({"step", "allocated", "reserved"});
+  for (std::size_t i = 0; i < std::min(kSteps, d.steps.size()); ++i)
+    t.add({std::to_string(i + 1), format_bytes(d.steps[i].allocated), format_bytes(d.steps[i].reserved)});
+  return "\nPeaks by optimizer step:\n" + t.str() +
+         (d.steps.size() > kSteps ? fmt::format("  {} more in --json\n", d.steps.size() - kSteps) : "");
+}
+
+std::string places_table(const RehearsedProcess& p) {
+  if (p.places.empty()) return {};
+  Table t({true, true, false, false});
+  t.add({"bytes", "tensors", "during", "line"});
+  for (std::size_t i = 0; i < std::min(kPlaces, p.places.size()); ++i) {
+    const RehearsedPlace& place = p.places[i];
+    t.add({format_bytes(place.bytes), std::to_string(place.count), place.during, place.place});
+  }
+  return "\nAlive at the peak, by the line that allocated:\n" + t.str() +
+         (p.places.size() > kPlaces ? fmt::format("  {} more in --json\n", p.places.size() - kPlaces) : "");
+}
+
+struct Gap {
+  const char* name;
+  Bytes rehearsed, predicted;
+};
+
+std::vector<Gap> gaps(const Rehearsal& r, const Estimate& e) {
+  return {{"allocated", r.counters.allocated, e.counters.allocated},
+          {"reserved", r.counters.reserved, e.counters.reserved},
+          {"device used", r.counters.device_used, e.counters.device_used}};
+}
+
+double share(const Gap& g) {
+  const double real = static_cast<double>(g.rehearsed.count());
+  return real > 0 ? static_cast<double>(g.predicted.count()) / real - 1 : 0;
+}
+
+std::string comparison(const Rehearsal& r, const Estimate& e) {
+  Table t({false, true, true, true});
+  t.add({"", "rehearsed", "estimate", "off by"});
+  for (const Gap& g : gaps(r, e))
+    t.add({g.name, format_bytes(g.rehearsed), format_bytes(g.predicted), fmt::format("{:+.3f} %", 100 * share(g))});
+  return "\nBeside 'vramplan estimate' with the same flags:\n" + t.str();
+}
+
+json step_json(const RehearsedStep& s) {
+  return {{"allocated", s.allocated.count()}, {"reserved", s.reserved.count()}};
+}
+
+json device_json(const RehearsedDevice& d) {
+  json j{{"device", d.device},
+         {"allocated", d.allocated.count()},
+         {"reserved", d.reserved.count()},
+         {"device_used", d.device_used.count()},
+         {"retries", d.retries},
+         {"refusals", d.refusals},
+         {"steps", json::array()}};
+  for (const RehearsedStep& s : d.steps) j["steps"].push_back(step_json(s));
+  return j;
+}
+
+json process_json(const RehearsedProcess& p) {
+  json j{{"pid", p.pid},
+         {"rank", p.rank},
+         {"torch", p.torch},
+         {"optimizer_steps", p.steps},
+         {"out_of_memory", p.out_of_memory},
+         {"devices", json::array()},
+         {"places", json::array()},
+         {"unanswered_calls", p.guesses},
+         {"zero_reads", p.zero_reads}};
+  for (const RehearsedDevice& d : p.devices) j["devices"].push_back(device_json(d));
+  for (const RehearsedPlace& place : p.places)
+    j["places"].push_back(
+        {{"place", place.place}, {"during", place.during}, {"bytes", place.bytes.count()}, {"count", place.count}});
+  return j;
+}
+
+}  // namespace
+
+std::string rehearsal_table(const Rehearsal& r, const std::optional<Estimate>& predicted) {
+  const RehearsedProcess* process = nullptr;
+  const RehearsedDevice* device = worst(r, &process);
+  std::string out = fmt::format("{}  {}: exit status {}{}\n", headline(r), fmt::join(r.command, " "), r.status,
+                                process && !process->torch.empty() ? ", PyTorch " + process->torch : "");
+  if (device) {
+    out += "\n" + devices_table(r) + steps_table(*device) + places_table(*process);
+    if (!process->out_of_memory.empty()) out += "\n" + process->out_of_memory + "\n";
+    if (predicted) out += comparison(r, *predicted);
+  }
+  if (!r.warnings.empty() || !r.assumptions.empty()) out += "\n";
+  for (const std::string& a : r.assumptions) out += "assumed: " + a + "\n";
+  for (const std::string& w : r.warnings) out += "warning: " + w + "\n";
+  return out;
+}
+
+std::string rehearsal_json(const Rehearsal& r, const std::optional<Estimate>& predicted) {
+  json j{{"schema_version", 1},
+         {"kind", "rehearsal"},
+         {"command", r.command},
+         {"exit_status", r.status},
+         {"gpu", r.card.id},
+         {"cards", r.cards},
+         {"verdict", std::string(name_of(r.verdict))},
+         {"margin", r.margin},
+         {"context", r.context.count()},
+         {"counters",
+          {{"allocated", r.counters.allocated.count()},
+           {"reserved", r.counters.reserved.count()},
+           {"device_used", r.counters.device_used.count()},
+           {"capacity", r.counters.capacity.count()}}},
+         {"worst_rank", r.worst_rank},
+         {"processes", json::array()},
+         {"assumptions", r.assumptions},
+         {"warnings", r.warnings}};
+  for (const RehearsedProcess& p : r.processes) j["processes"].push_back(process_json(p));
+  if (predicted) {
+    j["estimate"] = json::object();
+    for (const Gap& g : gaps(r, *predicted)) {
+      std::string key = g.name;
+      std::replace(key.begin(), key.end(), ' ', '_');
+      j["estimate"][key] = g.predicted.count();
+    }
+  }
+  return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace vramplan

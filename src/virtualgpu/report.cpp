@@ -1,0 +1,47 @@
+// At the end of a process, or when asked: what its cards held at most and what was asked of them, as one JSON file in
+// the folder that VGPU_REPORT names.
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+#include "virtualgpu/memory.h"
+#include "virtualgpu/settings.h"
+#include "virtualgpu/stubs.h"
+#include "virtualgpu/values.h"
+
+using namespace virtualgpu;
+
+/// Writes PID.device.json; a later call overwrites it.
+VGPU_EXPORT void vgpu_write_report() {
+  if (settings().report.empty()) return;
+  const std::string path = settings().report + "/" + std::to_string(getpid()) + ".device.json";
+  std::FILE* const out = std::fopen((path + ".part").c_str(), "w");
+  if (!out) return;
+  std::fprintf(out, "{\"launches\":%zu,\"zero_reads\":%zu,\"cards\":[", launches(), reads_of_zeros());
+  for (int i = 0; i < Memory::instance().cards(); ++i) {
+    const CardMemory c = Memory::instance().card(i);
+    std::fprintf(out, "%s{\"total\":%zu,\"used\":%zu,\"peak\":%zu,\"refused\":%zu}", i ? "," : "", c.total, c.used,
+                 c.peak, c.refused);
+  }
+  std::fprintf(out, "],\"stubs\":{");
+  for (const Stub* s = reached_stubs(); s; s = s->next)
+    std::fprintf(out, "\"%s\":%u%s", s->name, s->times.load(), s->next ? "," : "");
+  std::fprintf(out, "}}\n");
+  std::fclose(out);
+  std::rename((path + ".part").c_str(), path.c_str());
+}
+
+VGPU_EXPORT size_t vgpu_peak(int card) { return is_card(card) ? Memory::instance().card(card).peak : 0; }
+
+namespace {
+
+/// A process that launched nothing and reached no stub did not use the card.
+struct AtExit {
+  ~AtExit() {
+    if (launches() > 0 || reached_stubs()) vgpu_write_report();
+  }
+};
+const AtExit at_exit;
+
+}  // namespace

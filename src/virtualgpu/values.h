@@ -1,0 +1,25 @@
+// What a virtual card remembers of its data: nothing, but for small messages between ranks. Distributed programs check
+// one another with a few bytes: upload, collective, download. In a program of several ranks small uploads are noted, a
+// collective passes the note on as if every rank had sent the same, and a download soon after reads it. Whatever else
+// is read from a card is zero.
+#pragma once
+#include <cstddef>
+
+namespace virtualgpu {
+
+/// From this call on uploads are noted; a process with WORLD_SIZE above 1 starts so.
+void start_notes();
+/// A kernel ran: notes grow old.
+void kernel_launched();
+
+/// Any of host and device, to any. Zeros come from the device unless a collective noted something there.
+void copy(void* to, const void* from, size_t n);
+void fill(void* at, int value, size_t n);
+/// A collective put what is at `from` to `to`, `times` over.
+void pass_on(const void* from, void* to, size_t n, int times);
+
+/// Kernels launched, and copies from a card to the host that were answered with zeros.
+size_t launches();
+size_t reads_of_zeros();
+
+}  // namespace virtualgpu
