@@ -76,7 +76,8 @@ void check_words(const CLI::App& app, int argc, char** argv) {
                       did_you_mean(argv[1], names, fmt::format("commands: {}", fmt::join(names, ", "))), Exit::usage);
     return;
   }
-  const bool runs_command = chosen->get_option_no_throw("command") != nullptr;
+  const bool separated = std::any_of(argv, argv + argc, [](const char* a) { return std::strcmp(a, "--") == 0; });
+  const bool lacks_separator = !separated && chosen->get_option_no_throw("command");
   std::vector<std::string> flags;
   for (const CLI::Option* o : chosen->get_options()) {
     for (const std::string& l : o->get_lnames()) flags.push_back("--" + l);
@@ -88,8 +89,8 @@ void check_words(const CLI::App& app, int argc, char** argv) {
     if (word[1] != '-' && word.size() > 2) continue;  // -b4
     if (std::find(flags.begin(), flags.end(), word) == flags.end())
       throw UserError(fmt::format("'{}' is not a flag of {}", word, argv[1]), word,
-                      runs_command ? "the program to run, with its flags, comes after --"
-                                   : did_you_mean(word, flags, fmt::format("see 'vramplan {} --help'", argv[1])),
+                      lacks_separator ? "the program to run, with its flags, comes after --"
+                                      : did_you_mean(word, flags, fmt::format("see 'vramplan {} --help'", argv[1])),
                       Exit::usage);
   }
 }

@@ -83,15 +83,7 @@ class RehearseCommand final : public Command {
   static Exit status(const Rehearsal& r) {
     if (r.verdict == Verdict::does_not_fit) return Exit::does_not_fit;
     if (r.status != 0) return static_cast<Exit>(r.status);
-    if (r.verdict != Verdict::unknown) return Exit::fits;
-    const bool torch = !r.processes.empty(), cuda = torch && r.processes[0].cuda_build;
-    throw UserError(!torch  ? "the program did not import PyTorch, and used no CUDA runtime that can be stood in for"
-                    : !cuda ? "this PyTorch is not built for CUDA"
-                            : "the program left the card alone",
-                    "rehearse",
-                    !torch  ? "only PyTorch programs can be rehearsed; is the command's python the one that has torch?"
-                    : !cuda ? "install the CUDA build into the environment of the program: no GPU is needed for it"
-                            : "does it choose device='cuda'?");
+    return r.verdict == Verdict::unknown ? Exit::bad_input : Exit::fits;
   }
 
   JobFlags job_;

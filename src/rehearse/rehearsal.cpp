@@ -21,11 +21,11 @@ namespace fs = std::filesystem;
 
 constexpr const char* kLibrary = "libvramplan-virtualgpu.so";
 
-/// The folder of the virtual GPU: beside the program in a build, below lib/ when installed.
-fs::path library_folder() {
+/// The folder of the virtual GPU: as given, beside the program in a build, below lib/ when installed.
+fs::path library_folder(const std::string& given) {
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-  for (const fs::path& folder : {program / "virtualgpu", program / ".." / "lib" / "vramplan"})
+  for (const fs::path& folder : {fs::path(given), program / "virtualgpu", program / ".." / "lib" / "vramplan"})
     if (fs::exists(folder / kLibrary)) return fs::canonical(folder);
   throw UserError(
       "the virtual GPU is not installed", "rehearse",
@@ -81,7 +81,19 @@ std::map<std::string, std::string> environment_of(const Job& job, const Rehearsa
   return e;
 }
 
+/// Why there is no verdict.
+std::string why_unused(const Rehearsal& r) {
+  if (r.processes.empty())
+    return "the program did not import PyTorch, and used no CUDA runtime that can be stood in for: is the command's "
+           "python "
+           "the one that has torch?";
+  if (!r.processes[0].cuda_build)
+    return "this PyTorch is not built for CUDA: install the CUDA build into the program's environment; it needs no GPU";
+  return "the program left the card alone: does it choose device='cuda'?";
+}
+
 void warn(Rehearsal& r) {
+  if (r.verdict == Verdict::unknown) r.warnings.push_back(why_unused(r));
   std::map<int, int> users;
   std::int64_t zero_reads = 0;
   std::map<std::string, std::int64_t> guesses;
@@ -139,7 +151,7 @@ Rehearsal rehearse(const Job& job, const RehearsalOptions& options, const std::s
   r.cards = options.cards;
   r.context = overhead_of(job).context;
   r.counters.capacity = capacity_of(job, r.context);
-  const fs::path library = library_folder();
+  const fs::path library = library_folder(options.library);
   const Workplace workplace(hook);
   r.status = run_child(options.command, environment_of(job, options, r, library, workplace.path()));
   r.processes = collect_reports(workplace.path(), r.context, r.warnings);

@@ -64,6 +64,7 @@ struct RehearsalOptions {
   bool strict = false;     ///< a call without an answer of its own is an error
   bool places = true;      ///< remember which lines allocate
   bool padded = false;     ///< attention masks mask something
+  std::string library;     ///< folder of the virtual GPU; empty: beside this program
 };
 
 /// Runs the command on virtual cards like the job's (its card, context, reserve and allocator; the rest is not read)

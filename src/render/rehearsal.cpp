@@ -56,13 +56,20 @@ std::string steps_table(const RehearsedDevice& d) {
          (d.steps.size() > kSteps ? fmt::format("  {} more in --json\n", d.steps.size() - kSteps) : "");
 }
 
+/// Without the way to the installed packages.
+std::string shortened(const std::string& place) {
+  constexpr std::string_view kPackages = "/site-packages/";
+  const std::size_t at = place.find(kPackages);
+  return at == std::string::npos ? place : place.substr(at + kPackages.size());
+}
+
 std::string places_table(const RehearsedProcess& p) {
   if (p.places.empty()) return {};
   Table t({true, true, false, false});
   t.add({"bytes", "tensors", "during", "line"});
   for (std::size_t i = 0; i < std::min(kPlaces, p.places.size()); ++i) {
     const RehearsedPlace& place = p.places[i];
-    t.add({format_bytes(place.bytes), std::to_string(place.count), place.during, place.place});
+    t.add({format_bytes(place.bytes), std::to_string(place.count), place.during, shortened(place.place)});
   }
   return "\nAlive at the peak, by the line that allocated:\n" + t.str() +
          (p.places.size() > kPlaces ? fmt::format("  {} more in --json\n", p.places.size() - kPlaces) : "");

@@ -36,6 +36,11 @@ VGPU_EXPORT int cudnnGetProperty(int which, int* v) {
   *v = which == 0 ? version / 10000 : which == 1 ? version / 100 % 100 : version % 100;
   return 0;
 }
+/// The default stream: everything has already happened on any.
+VGPU_EXPORT int cudnnGetStream(Handle, Handle* stream) {
+  *stream = nullptr;
+  return 0;
+}
 VGPU_EXPORT const char* cudnnGetErrorString(int) { return "virtual"; }
 VGPU_EXPORT void cudnnGetLastErrorString(char* s, size_t n) {
   if (n) *s = 0;

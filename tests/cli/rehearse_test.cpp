@@ -1,0 +1,51 @@
+// `rehearse` where no PyTorch is needed: what is refused, what is passed through.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "program.h"
+
+using vramplan::test::has;
+using vramplan::test::Result;
+using vramplan::test::run;
+
+TEST_CASE("a program's output and status are its own") {
+  const Result r = run("rehearse --gpu h100-sxm -- sh -c 'cat; echo mine; exit 5'", "typed ");
+  CHECK(r.out == "typed mine\n");
+  CHECK(r.status == 5);
+  CHECK(run("rehearse --gpu h100-sxm -- sh -c 'kill -9 $$'").status == 137);
+  CHECK(run("rehearse --gpu h100-sxm -- no-such-command").status == 127);
+  CHECK(run("rehearse --gpu h100-sxm -- /tmp").status == 126);
+}
+
+TEST_CASE("a program that uses no card is told so, and the report is written all the same") {
+  const Result r = run("rehearse --gpu h100-sxm --json - -- true");
+  CHECK(r.status == 3);
+  CHECK(has(r.err, "did not import PyTorch"));
+  const auto j = nlohmann::json::parse(r.out);
+  CHECK(j.at("kind") == "rehearsal");
+  CHECK(j.at("exit_status") == 0);
+  CHECK(j.at("counters").at("capacity").get<std::int64_t>() > (std::int64_t{70} << 30));
+}
+
+TEST_CASE("the environment tells the card to the library") {
+  const Result r = run("rehearse --gpu rtx-4090 --gpus 3 --reserve 1GiB --allocator expandable -- env");
+  CHECK(has(r.out, "VGPU_CAPABILITY=8.9\n"));
+  CHECK(has(r.out, "VGPU_MULTIPROCESSORS=128\n"));
+  CHECK(has(r.out, "VGPU_CARDS=3\n"));
+  CHECK(has(r.out, "VGPU_MEMORY=24319623168\n"));  // 24,217 MiB as PyTorch prints it, less 1,024
+  CHECK(has(r.out, "PYTORCH_ALLOC_CONF=expandable_segments:True\n"));
+}
+
+TEST_CASE("what cannot be rehearsed is refused before anything runs") {
+  CHECK(run("rehearse --gpu h100-sxm").status == 2);
+  CHECK(run("rehearse -- echo ran").status == 2);
+  CHECK(run("rehearse -- echo ran").out.empty());
+  CHECK(run("rehearse --gpu h100-sxm --gpus 0 -- true").status == 2);
+  CHECK(run("rehearse --gpu h100-sxm --gpus 65 -- true").status == 2);
+  CHECK(run("rehearse --gpu h100-sxm --steps x -- true").status == 2);
+  CHECK(run("rehearse --gpu mi300x -- true").status == 3);
+  CHECK(run("rehearse --gpu h100-sxm --compare -- true").status == 2);  // no model
+  CHECK(has(run("rehearse --gpu h100-sxm python train.py --lr 3").err, "comes after --"));
+  CHECK(has(run("rehearse --gpus_ 2 -- python train.py --lr 3").err, "--gpus"));
+}
