@@ -63,7 +63,7 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
     const std::string entry(*e);
     if (!added.count(entry.substr(0, entry.find('=')))) out.push_back(entry);
   }
-  for (const auto& [name, value] : added) out.push_back(name + "=" + value);
+  for (const auto& [name, value] : added) out.push_back(fmt::format("{}={}", name, value));
   return out;
 }
 

@@ -84,8 +84,9 @@ Bytes efficient_backward_workspace(std::int64_t heads, std::int64_t queries, std
 Bytes radix_sort_scratch(const Device& d, std::int64_t n, std::int64_t limit) {
   constexpr std::int64_t kBits = 8, kBins = 256;
   const std::int64_t tile = d.compute_capability >= 90 ? 4608 : 3840;
-  const auto passes =
-      divide_up(std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(limit - 1, 1))), kBits);
+  const auto bits =
+      static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(limit - 1, 1))));
+  const std::int64_t passes = divide_up(bits, kBits);
   const std::int64_t histograms = passes * kBins * 8, look_back = divide_up(n, tile) * kBins * 4;
   const std::int64_t second_copy = passes > 1 ? 2 * round_up(8 * n, kAlign) : 0;
   return Bytes(static_cast<std::uint64_t>(histograms + kAlign + look_back + second_copy + kAlign - 1));

@@ -318,6 +318,7 @@ std::vector<std::pair<std::string, std::size_t>> reasons_not_expressed(const std
     for (const ValidatedCase& c : g.rows)
       if (!c.not_expressed.empty()) cases[c.not_expressed].insert(c.id);
   std::vector<std::pair<std::string, std::size_t>> out;
+  out.reserve(cases.size());
   for (const auto& [why, ids] : cases) out.emplace_back(why, ids.size());
   std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   return out;
