@@ -6,6 +6,7 @@ VRAMPLAN_PLACES=0, no list of the lines that allocate; VRAMPLAN_PADDED=1, attent
 """
 import atexit
 import ctypes
+import gc
 import glob
 import importlib.abc
 import importlib.util
@@ -64,7 +65,7 @@ class Watch:
     def __init__(self, torch, cuda_build):
         self.torch, self.cuda_build = torch, cuda_build
         self.steps, self.counts, self.highest, self.since_reset = [], {}, {}, {}
-        self.failed = ""
+        self.failed, self.addresses = "", {}
         self.last_step = int(os.environ.get("VRAMPLAN_STEPS", "0"))
 
     def start(self):
@@ -86,6 +87,8 @@ class Watch:
                 self.failed = str(error).splitlines()[0]
             hook(kind, error, trace)
         sys.excepthook = on_error
+        self.listener = ctypes.CFUNCTYPE(None, ctypes.c_size_t)(note_read)
+        ctypes.CDLL(None).vgpu_on_zero_read(self.listener)
         atexit.register(self.at_exit)
 
     def record(self):
@@ -145,6 +148,8 @@ class Watch:
             return
         found = self.note_peaks()
         self.steps.append(found)
+        if len(self.steps) <= 3:
+            self.note_addresses(optimizer)
         for device in found:
             self.reset(device)
         self.write()
@@ -152,13 +157,31 @@ class Watch:
             print(f"vramplan: stopped after {len(self.steps)} optimizer steps (--steps)", file=sys.stderr)
             raise SystemExit(0)
 
+    def note_addresses(self, optimizer):
+        """Where weights, gradients and states lie: weights and states stay there, gradients mostly."""
+        tensor = self.torch.Tensor
+        def note(kind, tensors):
+            for t in tensors:
+                if isinstance(t, tensor) and t.is_cuda:
+                    try:
+                        self.addresses[t.untyped_storage().data_ptr()] = kind
+                    except (RuntimeError, NotImplementedError):  # a subclass without a storage of its own
+                        pass
+        if len(self.steps) == 1:
+            note("weights", (o for o in gc.get_objects() if type(o).__name__.endswith(("Parameter", "Params4bit", "Int8Params"))))
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        note("weights", parameters)
+        note("gradients", (p.grad for p in parameters))
+        note("optimizer states", (v for state in optimizer.state.values() for v in state.values()))
+
     def write(self, places=None):
         if not FOLDER:
             return
         devices = [{"device": d, **kept, "steps": [s[d] for s in self.steps if d in s]} for d, kept in sorted(self.highest.items())]
         report = {"pid": os.getpid(), "torch": str(self.torch.__version__), "cuda_build": self.cuda_build,
                   "rank": int(os.environ.get("RANK", "0")), "world": int(os.environ.get("WORLD_SIZE", "1")), "steps": len(self.steps),
-                  "out_of_memory": self.failed, "assumed": sorted(ASSUMED), "devices": devices, "places": places or []}
+                  "out_of_memory": self.failed, "assumed": sorted(ASSUMED), "devices": devices, "places": places or [],
+                  "reads": [{"place": place, "count": count} for place, count in sorted(READS.items(), key=lambda r: -r[1])[:20]]}
         path = os.path.join(FOLDER, f"{os.getpid()}.torch.json")
         with open(path + ".part", "w") as file:
             json.dump(report, file)
@@ -166,9 +189,11 @@ class Watch:
 
     def at_exit(self):
         try:
+            library = ctypes.CDLL(None)
+            library.vgpu_on_zero_read(None)
             self.note_peaks()
             self.write(self.places())
-            ctypes.CDLL(None).vgpu_write_report()
+            library.vgpu_write_report()
         except Exception as error:  # the program's own result must not depend on this
             print(f"vramplan: no report: {error!r}", file=sys.stderr)
         time.sleep(0.2)  # threads of the autograd engine may still free tensors, which PyTorch 2.15 does not outlive
@@ -179,11 +204,27 @@ class Watch:
             return []
         traces = self.torch.cuda.memory._snapshot()["device_traces"]
         device = max(self.highest, key=lambda d: self.highest[d].get("allocated", 0), default=0)
-        return at_the_peak(traces[device]) if device < len(traces) else []
+        return at_the_peak(traces[device], self.addresses) if device < len(traces) else []
 
 
-def at_the_peak(trace):
-    """[{place, during, bytes, count}], the largest first, of the allocations alive at the highest sum of them."""
+READS = {}
+
+
+def note_read(size):
+    """Where the program reads from the card, which answers zeros."""
+    if SETTLING:
+        return
+    frames, frame = [], sys._getframe(1)
+    while frame is not None and len(frames) < 60:
+        frames.append({"filename": frame.f_code.co_filename, "line": frame.f_lineno, "name": frame.f_code.co_name})
+        frame = frame.f_back
+    place = place_of(frames)[0]
+    if place in READS or len(READS) < 1000:
+        READS[place] = READS.get(place, 0) + 1
+
+
+def at_the_peak(trace, addresses):
+    """[{kind, place, during, bytes, count}], the largest first, of the allocations alive at the highest sum of them."""
     live, total, highest, peak = {}, 0, 0, 0
     for i, entry in enumerate(trace):
         if entry["action"] == "alloc":
@@ -201,13 +242,20 @@ def at_the_peak(trace):
             alive.pop(entry["addr"], None)
     sums = {}
     for entry in alive.values():
-        key = place_of(entry.get("frames", []))
+        place, during = place_of(entry.get("frames", []))
+        kind = addresses.get(entry["addr"])
+        if kind is None or kind == "gradients" and during != "backward":  # where a gradient lies, something else lay before
+            kind = KIND_DURING[during]
+        key = (kind, place, during)
         size, count = sums.get(key, (0, 0))
         sums[key] = (size + entry["size"], count + 1)
-    rows = [{"place": place, "during": during, "bytes": size, "count": count} for (place, during), (size, count) in sums.items()]
+    rows = [{"kind": kind, "place": place, "during": during, "bytes": size, "count": count}
+            for (kind, place, during), (size, count) in sums.items()]
     return sorted(rows, key=lambda r: -r["bytes"])[:200]
 
 
+KIND_DURING = {"forward or setup": "activations", "backward": "activation gradients", "recompute": "recomputed activations",
+               "optimizer": "temporaries"}
 LIBRARY = re.compile(r"[/\\]torch[/\\]|^<|importlib|sitecustomize\.py$")
 
 
@@ -233,7 +281,9 @@ def settle_masks(masking):
         if original is None:
             return
         def asked(*args, **kwargs):  # the original allocates what it allocates
+            SETTLING.append(name)
             original(*args, **kwargs)
+            SETTLING.pop()
             ASSUMED.add(ASSUMPTIONS[name])
             return answer
         setattr(masking, name, asked)
@@ -245,7 +295,7 @@ def settle_masks(masking):
 
 ASSUMPTIONS = {"find_packed_sequence_indices": "sequences are not packed (transformers reads that from the card)",
                "fast_all": "attention masks mask nothing (transformers reads that from the card; --padded if they do)"}
-ASSUMED = set()
+ASSUMED, SETTLING = set(), []
 CUDA_BUILD = {}
 
 

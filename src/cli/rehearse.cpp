@@ -51,7 +51,8 @@ class RehearseCommand final : public Command {
     const Job job = compare_ ? job_.job(context) : job_.card(context);
     std::optional<Estimate> predicted;
     if (compare_) predicted = estimate(job);
-    const Rehearsal r = rehearse(job, options(), Data(context.data_dir).text("rehearse/sitecustomize.py"));
+    const Data data(context.data_dir);
+    const Rehearsal r = rehearse(job, options(), data.text("rehearse/sitecustomize.py"), all_cards(data.gpus()));
     fmt::print(stderr, "\n{}", rehearsal_table(r, predicted));
     if (!json_.empty()) write(rehearsal_json(r, predicted));
     return status(r);

@@ -187,6 +187,14 @@ std::vector<Card> own_cards(std::string_view text, std::string_view where) {
   return cards;
 }
 
+std::vector<Card> cuda_cards(const std::vector<Card>& cards) {
+  std::vector<Card> out;
+  std::copy_if(cards.begin(), cards.end(), std::back_inserter(out),
+               [](const Card& c) { return c.compute_capability >= 70; });
+  std::stable_sort(out.begin(), out.end(), [](const Card& a, const Card& b) { return a.usable < b.usable; });
+  return out;
+}
+
 Card card_of_size(Bytes memory) {
   Card c;
   c.id = "custom";

@@ -10,15 +10,6 @@
 namespace vramplan {
 namespace {
 
-/// Cards that a CUDA job runs on, the least usable memory first.
-std::vector<Card> usable_cards(const std::vector<Card>& cards) {
-  std::vector<Card> out;
-  for (const Card& c : cards)
-    if (c.compute_capability >= 70) out.push_back(c);
-  std::stable_sort(out.begin(), out.end(), [](const Card& a, const Card& b) { return a.usable < b.usable; });
-  return out;
-}
-
 double price_of(const std::vector<Price>& prices, const Card& card) {
   for (const Price& p : prices)
     if (p.card == card.id) return p.usd_an_hour;
@@ -29,7 +20,7 @@ double price_of(const std::vector<Price>& prices, const Card& card) {
 
 Plan smallest_card(const Job& job, const std::vector<Card>& cards, const std::vector<Price>& prices,
                    const PlanOptions& options) {
-  std::vector<Card> usable = usable_cards(cards);
+  std::vector<Card> usable = cuda_cards(cards);
   if (!prices.empty()) {
     std::erase_if(usable, [&](const Card& c) { return price_of(prices, c) < 0; });
     std::stable_sort(usable.begin(), usable.end(),

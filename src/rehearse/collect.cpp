@@ -32,10 +32,12 @@ void read_torch(const json& j, RehearsedProcess& p) {
       device.steps.push_back({bytes(s, "allocated"), bytes(s, "reserved")});
     p.devices.push_back(std::move(device));
   }
+  for (const json& r : j.value("reads", json::array()))
+    p.reads.push_back({r.value("place", std::string()), r.value("count", std::int64_t{0})});
   p.assumptions = j.value("assumed", std::vector<std::string>());
   for (const json& r : j.value("places", json::array()))
-    p.places.push_back({r.value("place", std::string()), r.value("during", std::string()), bytes(r, "bytes"),
-                        r.value("count", std::int64_t{0})});
+    p.places.push_back({r.value("kind", std::string()), r.value("place", std::string()),
+                        r.value("during", std::string()), bytes(r, "bytes"), r.value("count", std::int64_t{0})});
 }
 
 void read_device(const json& j, Bytes context, RehearsedProcess& p) {

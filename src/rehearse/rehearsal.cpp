@@ -92,27 +92,32 @@ std::string why_unused(const Rehearsal& r) {
   return "the program left the card alone: does it choose device='cuda'?";
 }
 
+/// For calls of which it is known what fails without an answer.
+std::string_view way_around(std::string_view call) {
+  if (call.starts_with("cudnnGetRNN"))
+    return ": recurrent layers of cuDNN can't be rehearsed; torch.backends.cudnn.enabled = False takes PyTorch's own";
+  if (call.starts_with("cusolver")) return ": sizes of cuSOLVER's workspaces are not known";
+  return "";
+}
+
 void warn(Rehearsal& r) {
-  if (r.verdict == Verdict::unknown) r.warnings.push_back(why_unused(r));
+  if (r.counters.device_used == Bytes() && r.status == 0) r.warnings.push_back(why_unused(r));
   std::map<int, int> users;
-  std::int64_t zero_reads = 0;
-  std::map<std::string, std::int64_t> guesses;
+  std::map<std::string, std::int64_t> guesses, reads;
   for (const RehearsedProcess& p : r.processes) {
     r.assumptions.insert(p.assumptions.begin(), p.assumptions.end());
     for (const RehearsedDevice& d : p.devices) ++users[d.device];
-    zero_reads = std::max(zero_reads, p.zero_reads);
+    for (const RehearsedRead& read : p.reads) reads[read.place] += read.count;
     for (const auto& [name, times] : p.guesses) guesses[name] += times;
   }
   for (const auto& [device, processes] : users)
     if (processes > 1)
       r.warnings.push_back(fmt::format("{} processes use device {}: the figures are of each alone", processes, device));
-  if (zero_reads > 0)
+  for (const auto& [place, times] : reads)
     r.warnings.push_back(
-        fmt::format("values were read back from the card {} times (.item(), .cpu(), nonzero): they are "
-                    "zeros here, so what depends on them may differ",
-                    zero_reads));
+        fmt::format("{} reads from the card ({} times) and gets zeros: what depends on it may differ", place, times));
   for (const auto& [name, times] : guesses)
-    r.warnings.push_back(fmt::format("{} was called {} times and has no answer here", name, times));
+    r.warnings.push_back(fmt::format("{} was called {} times and has no answer here{}", name, times, way_around(name)));
 }
 
 /// The device that comes closest to its card's end decides.
@@ -135,13 +140,15 @@ void judge(Rehearsal& r, const Job& job) {
   std::uint64_t doubt = 0;
   for (const UncertaintyPart& part : uncertainty_parts(job)) doubt += part.bytes.count();
   r.verdict = refused                                       ? Verdict::does_not_fit
+              : r.status != 0                               ? Verdict::unknown
               : r.margin < static_cast<std::int64_t>(doubt) ? Verdict::tight
                                                             : Verdict::fits;
 }
 
 }  // namespace
 
-Rehearsal rehearse(const Job& job, const RehearsalOptions& options, const std::string& hook) {
+Rehearsal rehearse(const Job& job, const RehearsalOptions& options, const std::string& hook,
+                   const std::vector<Card>& cards) {
   if (!job.card) throw UserError("no card to rehearse on", "--gpu", "for example --gpu h100-sxm", Exit::usage);
   if (job.card->compute_capability == 0 && !job.card->vendor.empty())
     throw UserError(fmt::format("{} is no CUDA card", job.card->name), "--gpu", "rehearse on an NVIDIA card");
@@ -157,6 +164,9 @@ Rehearsal rehearse(const Job& job, const RehearsalOptions& options, const std::s
   r.processes = collect_reports(workplace.path(), r.context, r.warnings);
   judge(r, job);
   warn(r);
+  if (r.verdict == Verdict::fits || r.verdict == Verdict::tight)
+    for (const Card& c : cuda_cards(cards))
+      if (!r.smallest && c.usable >= r.counters.device_used + job.reserve) r.smallest = c;
   return r;
 }
 

@@ -2,6 +2,7 @@
 // been enough. Bytes are exact where the program does the same on a real card.
 #pragma once
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -25,8 +26,15 @@ struct RehearsedDevice {
 
 /// Allocations alive at the peak that one line of the program made.
 struct RehearsedPlace {
+  std::string kind;           ///< weights, gradients, optimizer states, activations, ...
   std::string place, during;  ///< "train.py:12 forward"; forward or setup, backward, recompute, optimizer
   Bytes bytes;
+  std::int64_t count = 0;
+};
+
+/// A line that reads from the card, and how often.
+struct RehearsedRead {
+  std::string place;
   std::int64_t count = 0;
 };
 
@@ -37,6 +45,7 @@ struct RehearsedProcess {
   std::string out_of_memory;  ///< the first line of its error
   std::vector<RehearsedDevice> devices;
   std::vector<RehearsedPlace> places;           ///< largest first
+  std::vector<RehearsedRead> reads;             ///< most frequent first
   std::vector<std::string> assumptions;         ///< where the program asks the card and the answer was settled
   std::map<std::string, std::int64_t> guesses;  ///< calls without an answer of their own, and how often
   std::int64_t zero_reads = 0;                  ///< copies to the host that were answered with zeros
@@ -52,9 +61,10 @@ struct Rehearsal {
   Counters counters;                        ///< of the worst device
   std::int64_t worst_rank = 0;
   std::int64_t margin = 0;
-  Verdict verdict = Verdict::unknown;  ///< unknown: no process used the card
+  Verdict verdict = Verdict::unknown;  ///< unknown: no process used the card, or the program failed for another reason
   std::set<std::string> assumptions;
   std::vector<std::string> warnings;
+  std::optional<Card> smallest;  ///< the card with the least memory that holds what was used
 };
 
 struct RehearsalOptions {
@@ -70,6 +80,9 @@ struct RehearsalOptions {
 /// Runs the command on virtual cards like the job's (its card, context, reserve and allocator; the rest is not read)
 /// and waits for it. `hook` is the Python file that is put before the program's modules. Throws UserError when there is
 /// no card, no virtual GPU beside the program, or the command cannot be started (status 127 or 126 as a shell has it).
-Rehearsal rehearse(const Job& job, const RehearsalOptions& options, const std::string& hook);
+///
+/// `cards` are those among which the smallest that suffices is looked for.
+Rehearsal rehearse(const Job& job, const RehearsalOptions& options, const std::string& hook,
+                   const std::vector<Card>& cards = {});
 
 }  // namespace vramplan

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "render/table.h"
@@ -16,7 +17,9 @@ using json = nlohmann::ordered_json;
 constexpr std::size_t kPlaces = 12, kSteps = 4;
 
 std::string headline(const Rehearsal& r) {
-  if (r.verdict == Verdict::unknown) return "no verdict: no process of the program used the card\n";
+  if (r.verdict == Verdict::unknown)
+    return r.counters.device_used == Bytes() ? "no verdict: no process of the program used the card\n"
+                                             : "no verdict: the program failed; until then\n";
   if (r.verdict == Verdict::does_not_fit)
     return fmt::format("does not fit: PyTorch ran out of memory on {}, of which {} are usable\n", r.card.name,
                        format_bytes(r.counters.capacity));
@@ -65,13 +68,19 @@ std::string shortened(const std::string& place) {
 
 std::string places_table(const RehearsedProcess& p) {
   if (p.places.empty()) return {};
+  std::map<std::string, Bytes> kinds;
+  for (const RehearsedPlace& place : p.places) kinds[place.kind] += place.bytes;
+  std::vector<std::pair<std::string, Bytes>> sorted(kinds.begin(), kinds.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  Table sums({false, true});
+  for (const auto& [kind, bytes] : sorted) sums.add({kind, format_bytes(bytes)});
   Table t({true, true, false, false});
-  t.add({"bytes", "tensors", "during", "line"});
+  t.add({"bytes", "tensors", "kind", "line"});
   for (std::size_t i = 0; i < std::min(kPlaces, p.places.size()); ++i) {
     const RehearsedPlace& place = p.places[i];
-    t.add({format_bytes(place.bytes), std::to_string(place.count), place.during, shortened(place.place)});
+    t.add({format_bytes(place.bytes), std::to_string(place.count), place.kind, shortened(place.place)});
   }
-  return "\nAlive at the peak, by the line that allocated:\n" + t.str() +
+  return "\nAlive at the peak of allocated memory:\n" + sums.str() + "\nBy the line that allocated:\n" + t.str() +
          (p.places.size() > kPlaces ? fmt::format("  {} more in --json\n", p.places.size() - kPlaces) : "");
 }
 
@@ -123,12 +132,17 @@ json process_json(const RehearsedProcess& p) {
          {"out_of_memory", p.out_of_memory},
          {"devices", json::array()},
          {"places", json::array()},
+         {"reads", json::array()},
          {"unanswered_calls", p.guesses},
          {"zero_reads", p.zero_reads}};
   for (const RehearsedDevice& d : p.devices) j["devices"].push_back(device_json(d));
+  for (const RehearsedRead& read : p.reads) j["reads"].push_back({{"place", read.place}, {"count", read.count}});
   for (const RehearsedPlace& place : p.places)
-    j["places"].push_back(
-        {{"place", place.place}, {"during", place.during}, {"bytes", place.bytes.count()}, {"count", place.count}});
+    j["places"].push_back({{"kind", place.kind},
+                           {"place", place.place},
+                           {"during", place.during},
+                           {"bytes", place.bytes.count()},
+                           {"count", place.count}});
   return j;
 }
 
@@ -143,6 +157,11 @@ std::string rehearsal_table(const Rehearsal& r, const std::optional<Estimate>& p
     out += "\n" + devices_table(r) + steps_table(*device) + places_table(*process);
     if (!process->out_of_memory.empty()) out += "\n" + process->out_of_memory + "\n";
     if (predicted) out += comparison(r, *predicted);
+    if (r.smallest)
+      out += fmt::format("\nSmallest card that holds this: {} ({} usable)\n", r.smallest->name,
+                         format_bytes(r.smallest->usable));
+    if (r.verdict == Verdict::does_not_fit)
+      out += "\nNext: --allocator expandable, a larger --gpu, or what 'vramplan estimate --advise' ranks\n";
   }
   if (!r.warnings.empty() || !r.assumptions.empty()) out += "\n";
   for (const std::string& a : r.assumptions) out += "assumed: " + a + "\n";
@@ -166,6 +185,7 @@ std::string rehearsal_json(const Rehearsal& r, const std::optional<Estimate>& pr
            {"device_used", r.counters.device_used.count()},
            {"capacity", r.counters.capacity.count()}}},
          {"worst_rank", r.worst_rank},
+         {"smallest_gpu", r.smallest ? json(r.smallest->id) : json()},
          {"processes", json::array()},
          {"assumptions", r.assumptions},
          {"warnings", r.warnings}};

@@ -32,6 +32,7 @@ VGPU_EXPORT void vgpu_write_report() {
   std::rename((path + ".part").c_str(), path.c_str());
 }
 
+VGPU_EXPORT void vgpu_on_zero_read(void (*f)(size_t bytes)) { on_zero_read(f); }
 VGPU_EXPORT size_t vgpu_peak(int card) { return is_card(card) ? Memory::instance().card(card).peak : 0; }
 
 namespace {

@@ -21,5 +21,7 @@ void pass_on(const void* from, void* to, size_t n, int times);
 /// Kernels launched, and copies from a card to the host that were answered with zeros.
 size_t launches();
 size_t reads_of_zeros();
+/// Called at each such copy that the main thread makes; null: nobody is.
+void on_zero_read(void (*f)(size_t bytes));
 
 }  // namespace virtualgpu

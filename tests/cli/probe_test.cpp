@@ -12,7 +12,7 @@ using vramplan::test::run;
 
 TEST_CASE("the process grows by what the ledger says, within a few MB") {
   const auto r =
-      run("probe train --layers 4 --hidden 256 --heads 4 --vocab 4096 --micro-batch 4 --seq 32 --precision fp32 "
+      run("probe train --layers 2 --hidden 64 --heads 4 --vocab 16384 --micro-batch 1 --seq 16 --precision fp32 "
           "--segments 2 "
           "--steps 1 --self-test --json");
   CHECK(r.status == 0);

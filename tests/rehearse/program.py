@@ -5,12 +5,13 @@ import torch
 
 MIB = 1 << 20
 weights = torch.cuda.Tensor(8 * MIB)
-optimizer = torch.optim.optimizer.Optimizer()
+optimizer = torch.optim.optimizer.Optimizer([weights])
 
 
 def step(size):
     activations = torch.cuda.Tensor(size)
     optimizer.step()
+    assert activations.item() == 0
     return activations
 
 

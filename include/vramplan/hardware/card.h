@@ -34,6 +34,9 @@ struct Card {
 /// All cards of the catalogue, `text` being gpus.json. Throws UserError when it is damaged.
 std::vector<Card> all_cards(std::string_view text);
 
+/// Those that current CUDA runs on (compute capability 7.0 and later), the least usable memory first.
+std::vector<Card> cuda_cards(const std::vector<Card>& cards);
+
 /// The card a user means: an id, a name, an alias or what nvidia-smi prints, without regard to case, blanks and dashes.
 /// A short name that fits several cards is an error listing them; an unknown one suggests. Throws UserError.
 Card find_card(std::string_view text, std::string_view name);
