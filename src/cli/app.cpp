@@ -28,6 +28,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   c.push_back(plan_command());
   c.push_back(curve_command());
   c.push_back(explain_command());
+  c.push_back(timeline_command());
   c.push_back(probe_command());
   c.push_back(rehearse_command());
   c.push_back(validate_command());
@@ -116,6 +117,26 @@ bool use_utf8() {
   return false;
 }
 
+/// Words that a shell would read otherwise are quoted.
+std::string typed(int argc, char** argv) {
+  std::string out = "vramplan";
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word(argv[i]);
+    const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
+      return std::isalnum(c) || std::strchr("-_=.,/:+@%", c);
+    });
+    out += ' ';
+    if (plain) {
+      out += word;
+      continue;
+    }
+    out += '\'';
+    for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    out += '\'';
+  }
+  return out;
+}
+
 int report(const UserError& e, bool json) {
   if (json) {
     fmt::print("{}", error_json(e));
@@ -163,7 +184,7 @@ int dispatch(int argc, char** argv) {
   if (global.colour != "auto" && global.colour != "always" && global.colour != "never")
     throw UserError(fmt::format("'{}' is not a colour setting", global.colour), "--color", "known: auto, always, never",
                     Exit::usage);
-  const Context context{global.data_dir, global.json, use_colour(global.colour), use_utf8()};
+  const Context context{global.data_dir, global.json, use_colour(global.colour), use_utf8(), typed(argc, argv)};
   for (auto& c : commands)
     if (c->name() == app.get_subcommands()[0]->get_name()) return static_cast<int>(c->run(context));
   return static_cast<int>(Exit::internal);

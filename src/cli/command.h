@@ -24,6 +24,7 @@ struct Context {
   bool json = false;
   bool colour = false;
   bool utf8 = true;
+  std::string command;  ///< as it was typed
 };
 
 class Command {
@@ -41,6 +42,7 @@ class Command {
 
 std::unique_ptr<Command> estimate_command();
 std::unique_ptr<Command> explain_command();
+std::unique_ptr<Command> timeline_command();
 std::unique_ptr<Command> batch_command();
 std::unique_ptr<Command> plan_command();
 std::unique_ptr<Command> probe_command();

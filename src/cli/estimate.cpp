@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include "cli/job_flags.h"
+#include "cli/output.h"
 #include "read/data.h"
 #include "render/flat.h"
+#include "render/html.h"
 #include "render/json.h"
 #include "render/table.h"
 
@@ -24,6 +26,8 @@ class EstimateCommand final : public Command {
   std::vector<Flag> flags() override {
     std::vector<Flag> all = job_.flags();
     all.push_back({"--advise", "", "what would save memory and what it costs, also when the job fits", &advise_});
+    all.push_back(
+        {"--html", "FILE", "also write a page: verdict, timeline, tensors, what to change", &html_, "Output"});
     all.push_back({"--csv", "", "one row of stable columns, for spreadsheets", &csv_, "Output"});
     all.push_back({"--flat", "", "the same row as a JSON object", &flat_, "Output"});
     return all;
@@ -31,7 +35,8 @@ class EstimateCommand final : public Command {
   Exit run(const Context& context) override {
     Estimate e = estimate(job_.job(context));
     if (advise_ || e.verdict == Verdict::does_not_fit) e.advice = advise(e, all_cards(Data(context.data_dir).gpus()));
-    fmt::print("{}", text_of(e, context));
+    if (!html_.empty()) write_output(html_, estimate_html(e, timeline_of(e.job, kTimelineSamples), context.command));
+    if (html_ != "-") fmt::print("{}", text_of(e, context));
     return e.verdict == Verdict::does_not_fit ? Exit::does_not_fit : Exit::fits;
   }
 
@@ -44,6 +49,7 @@ class EstimateCommand final : public Command {
   }
 
   JobFlags job_;
+  std::string html_;
   bool advise_ = false, csv_ = false, flat_ = false;
 };
 

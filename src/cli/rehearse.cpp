@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <fstream>
 
 #include "cli/job_flags.h"
+#include "cli/output.h"
 #include "cli/values.h"
 #include "read/data.h"
 #include "rehearse/rehearsal.h"
@@ -54,7 +54,7 @@ class RehearseCommand final : public Command {
     const Data data(context.data_dir);
     const Rehearsal r = rehearse(job, options(), data.text("rehearse/sitecustomize.py"), all_cards(data.gpus()));
     fmt::print(stderr, "\n{}", rehearsal_table(r, predicted));
-    if (!json_.empty()) write(rehearsal_json(r, predicted));
+    if (!json_.empty()) write_output(json_, rehearsal_json(r, predicted));
     return status(r);
   }
 
@@ -70,15 +70,6 @@ class RehearseCommand final : public Command {
     o.cards = static_cast<int>(cards);
     o.steps = count_or(steps_, "--steps", 0);
     return o;
-  }
-
-  void write(const std::string& text) const {
-    if (json_ == "-") {
-      fmt::print("{}", text);
-      return;
-    }
-    std::ofstream out(json_);
-    if (!(out << text)) throw UserError("cannot be written", json_, "check the folder");
   }
 
   static Exit status(const Rehearsal& r) {

@@ -41,12 +41,14 @@ std::vector<PhasePeak> phase_peaks(const Ledger& ledger, const StepMarks& step) 
   Bytes live;
   for (Ledger::Instant i = 0; i < step.after; ++i) {
     const Event& e = ledger.events()[i];
+    const Bytes before = live;  // a phase begins with what the one before it left
     if (e.kind == Event::Kind::allocate)
       live += ledger.record(e.record).bytes;
     else if (e.kind == Event::Kind::release)
       live -= ledger.record(e.record).bytes;
     const bool counts = e.phase == Phase::init || i >= step.micro[0].forward;
-    if (counts) highest[static_cast<std::size_t>(e.phase)] = std::max(highest[static_cast<std::size_t>(e.phase)], live);
+    Bytes& high = highest[static_cast<std::size_t>(e.phase)];
+    if (counts) high = std::max({high, before, live});
   }
   std::vector<PhasePeak> out;
   for (std::size_t p = 0; p < highest.size(); ++p)

@@ -17,11 +17,13 @@ class MeteredHost final : public HostBackend {
   Bytes highest(Phase p) const { return Bytes(highest_[static_cast<std::size_t>(p)]); }
 
   std::byte* allocate(Bytes n) override {
+    note();
     live_ += n.count();
     note();
     return HostBackend::allocate(n);
   }
   void release(std::byte* p, Bytes n) override {
+    note();
     live_ -= n.count();
     note();
     HostBackend::release(p, n);

@@ -1,0 +1,176 @@
+#include "render/html.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "read/data.h"
+#include "render/svg.h"
+#include "train/words.h"
+
+namespace vramplan {
+namespace {
+
+std::string bytes_cell(Bytes b) {
+  return fmt::format("<td class=\"n\" data-bytes=\"{}\">{}</td>", b.count(), format_bytes(b));
+}
+
+std::string dashed(std::string name) {
+  std::replace(name.begin(), name.end(), ' ', '-');
+  return name;
+}
+
+std::string headline(const Estimate& e) {
+  const Counters& c = e.counters;
+  const std::string verdict(name_of(e.verdict));
+  std::string out = fmt::format("<h1 id=\"verdict\" class=\"{}\">{}</h1><p>", dashed(verdict), verdict);
+  if (e.job.card)
+    out += fmt::format("{} of {} usable on {}; margin {:+.2f} GiB, uncertain by {}.", format_bytes(c.device_used),
+                       format_bytes(c.capacity), escaped(e.job.card->name),
+                       static_cast<double>(e.margin) / static_cast<double>(kGiB), format_bytes(e.uncertainty));
+  else
+    out += fmt::format("The process takes {} of a card.", format_bytes(c.device_used));
+  return out + fmt::format(
+                   "<br><span class=\"quiet\">{}, {} parameters; micro-batch {} x {} tokens, {}, {} ({}), attention "
+                   "{}, checkpoint "
+                   "{}</span></p>",
+                   escaped(e.job.model.name), e.parameters, e.job.run.micro_batch, e.job.run.seq,
+                   word_for(kPrecisions, e.job.run.precision), optimizer_word(e.job.run.optimizer),
+                   word_for(kForms, e.job.run.optimizer.form), word_for(kAttentions, e.job.run.attention),
+                   checkpoint_word(e.job.run.checkpoint));
+}
+
+/// What the card is filled with, or the peak alone when there is none.
+std::string bar(const Estimate& e) {
+  const Bytes whole = std::max(e.job.card ? e.counters.capacity : Bytes(), e.tree.bytes);
+  std::string pieces, rows;
+  for (const ByteRow& r : e.tree.children) {
+    const bool other = r.name.starts_with('[');
+    const std::string style = other ? "other" : dashed(r.name);
+    const double share =
+        100 * static_cast<double>(r.bytes.count()) / static_cast<double>(std::max<std::uint64_t>(whole.count(), 1));
+    pieces += fmt::format("<i class=\"{}\" style=\"width:{:.3f}%\" title=\"{}\"></i>", style, share, escaped(r.name));
+    rows += fmt::format("<tr><td><span class=\"key {}\"></span>{}</td>{}<td class=\"n\">{:.1f} %</td></tr>", style,
+                        escaped(r.name), bytes_cell(r.bytes), share);
+  }
+  return fmt::format(
+      "<h2>At the peak, in {}</h2><div class=\"bar\">{}</div><table id=\"tree\">{}<tr><th>device "
+      "used</th>{}<td></td></tr></table>",
+      name_of(e.peak_phase), pieces, rows, bytes_cell(e.counters.device_used));
+}
+
+std::string timeline(const Estimate& e, const Timeline& t) {
+  std::optional<Bytes> left;
+  if (e.job.card && e.counters.device_used > e.peak) {
+    const Bytes beside = e.counters.device_used - e.peak;  // what is bracketed is not drawn
+    if (e.counters.capacity > beside) left = e.counters.capacity - beside;
+  }
+  nlohmann::ordered_json j{
+      {"events", t.events}, {"peak", t.peak}, {"phases", kPhaseNames}, {"categories", kCategoryNames}};
+  j["samples"] = nlohmann::ordered_json::array();
+  for (const TimelineSample& s : t.samples) {
+    nlohmann::ordered_json parts = nlohmann::ordered_json::array();
+    for (const Bytes b : s.by_category) parts.push_back(b.count());
+    j["samples"].push_back({s.event, static_cast<int>(s.phase), s.layer, s.module, s.live.count(), std::move(parts)});
+  }
+  std::string samples = j.dump(-1, ' ', true);
+  for (std::size_t at = 0; (at = samples.find('<', at)) != std::string::npos;) samples.replace(at, 1, "\\u003c");
+  return "<h2>Tensors alive, event by event</h2>" + timeline_svg(t, left) +
+         "<p id=\"at\" aria-live=\"polite\"></p><script id=\"samples\" type=\"application/json\">" + samples +
+         "</script>";
+}
+
+std::string tensors(const Estimate& e) {
+  std::string rows;
+  for (const PeakTensor& t : e.tensors) {
+    const std::string layers = t.first_layer < 0               ? ""
+                               : t.first_layer == t.last_layer ? std::to_string(t.first_layer)
+                                                               : fmt::format("{} to {}", t.first_layer, t.last_layer);
+    rows += fmt::format("<tr><td>{}</td><td>{}</td><td>{} {}</td><td>{}</td><td class=\"n\">{}</td>{}</tr>",
+                        escaped(t.name), name_of(t.category), escaped(t.dtype), escaped(t.shape), layers, t.count,
+                        bytes_cell(t.bytes));
+  }
+  return "<h2>The largest tensors at the peak</h2><div class=\"wide\"><table id=\"tensors\"><tr><th>made "
+         "by</th><th>is</th><th>shape</th>"
+         "<th>layers</th><th class=\"n\">count</th><th class=\"n\">bytes</th></tr>" +
+         rows + "</table></div>";
+}
+
+std::string counters(const Estimate& e) {
+  std::string out = "<h2>As tools count it</h2><table id=\"counters\">";
+  auto row = [&](const char* name, Bytes b, const char* tool) {
+    out += fmt::format("<tr id=\"{}\"><td>{}</td>{}<td class=\"quiet\">{}</td></tr>", dashed(name), name, bytes_cell(b),
+                       tool);
+  };
+  row("allocated", e.counters.allocated, "torch.cuda.max_memory_allocated");
+  row("reserved", e.counters.reserved, "torch.cuda.max_memory_reserved");
+  row("device used", e.counters.device_used, "nvidia-smi, of the process");
+  if (e.job.card) row("capacity", e.counters.capacity, "what the process may use; decides");
+  out += "</table><h2>Peak of each phase</h2><table id=\"phases\">";
+  for (const PhasePeak& p : e.phases)
+    out += fmt::format("<tr><td>{}</td>{}</tr>", name_of(p.phase), bytes_cell(p.peak));
+  out += "</table>";
+  if (e.without_checkpointing)
+    out += fmt::format(
+        "<h2>With and without checkpointing</h2><table id=\"without\"><tr><th></th><th class=\"n\">with</th><th "
+        "class=\"n\">without</th></tr>"
+        "<tr><td>peak of tensors</td>{}{}</tr><tr><td>held after forward</td>{}{}</tr></table>",
+        bytes_cell(e.peak), bytes_cell(e.without_checkpointing->peak), bytes_cell(e.held),
+        bytes_cell(e.without_checkpointing->held));
+  return out;
+}
+
+std::string advice(const Estimate& e) {
+  if (!e.advice || e.advice->levers.empty()) return {};
+  std::string rows;
+  for (const Advice& a : e.advice->levers)
+    rows += fmt::format(
+        "<tr><td><code>{}</code></td><td>{}</td><td class=\"n\">{:+.2f} GiB</td><td "
+        "class=\"n\">{}</td><td>{}</td></tr>",
+        escaped(a.flags), escaped(a.setting), -static_cast<double>(a.saved) / static_cast<double>(kGiB),
+        a.slower ? fmt::format("{:+.1f} %", 100 * *a.slower) : "", name_of(a.verdict));
+  std::string out =
+      "<h2>What would save memory</h2><div class=\"wide\"><table id=\"advice\"><tr><th>add</th><th>in a "
+      "framework</th><th class=\"n\">device "
+      "used</th><th class=\"n\">time a token</th><th></th></tr>" +
+      rows + "</table></div>";
+  if (e.advice->set)
+    out += fmt::format("<p>Together these make it fit: <code>{}</code></p>", escaped(e.advice->set->flags));
+  return out;
+}
+
+std::string notes(const Estimate& e) {
+  std::string out;
+  for (const auto& [title, list] : {std::pair{"Warnings", &e.warnings}, std::pair{"Assumptions", &e.assumptions}}) {
+    if (list->empty()) continue;
+    out += fmt::format("<h2>{}</h2><ul>", title);
+    for (const std::string& n : *list) out += "<li>" + escaped(n) + "</li>";
+    out += "</ul>";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string estimate_html(const Estimate& e, const Timeline& t, const std::string& command) {
+  const Data data;
+  return "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+         "content=\"width=device-width,initial-scale=1\">"
+         "<title>" +
+         escaped(e.job.model.name) + ": " + std::string(name_of(e.verdict)) + "</title><style>" +
+         data.text("report.css") + std::string(timeline_style()) + "</style></head><body>" + headline(e) + bar(e) +
+         timeline(e, t) + tensors(e) + counters(e) + advice(e) + notes(e) +
+         "<h2>To get this again</h2><pre id=\"command\">" + escaped(command) + "</pre><script>" +
+         data.text("report.js") + "</script></body></html>\n";
+}
+
+std::string timeline_svg_file(const Timeline& t) {
+  std::string svg = timeline_svg(t, std::nullopt);
+  const std::string style = ":root{--ink:#1a1a1a;--quiet:#666;--line:#e4e4e4;--shade:rgba(0,0,0,.045);--bad:#c0392b}" +
+                            std::string(timeline_style());
+  svg.insert(svg.find('>') + 1, "<style>" + style + "</style>");
+  return svg + "\n";
+}
+
+}  // namespace vramplan
