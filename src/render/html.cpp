@@ -7,7 +7,7 @@
 
 #include "read/data.h"
 #include "render/svg.h"
-#include "train/words.h"
+#include "render/table.h"
 
 namespace vramplan {
 namespace {
@@ -31,14 +31,7 @@ std::string headline(const Estimate& e) {
                        static_cast<double>(e.margin) / static_cast<double>(kGiB), format_bytes(e.uncertainty));
   else
     out += fmt::format("The process takes {} of a card.", format_bytes(c.device_used));
-  return out + fmt::format(
-                   "<br><span class=\"quiet\">{}, {} parameters; micro-batch {} x {} tokens, {}, {} ({}), attention "
-                   "{}, checkpoint "
-                   "{}</span></p>",
-                   escaped(e.job.model.name), e.parameters, e.job.run.micro_batch, e.job.run.seq,
-                   word_for(kPrecisions, e.job.run.precision), optimizer_word(e.job.run.optimizer),
-                   word_for(kForms, e.job.run.optimizer.form), word_for(kAttentions, e.job.run.attention),
-                   checkpoint_word(e.job.run.checkpoint));
+  return out + "<br><span class=\"quiet\">" + escaped(job_line(e)) + "</span></p>";
 }
 
 /// What the card is filled with, or the peak alone when there is none.
@@ -76,8 +69,8 @@ std::string timeline(const Estimate& e, const Timeline& t) {
   }
   std::string samples = j.dump(-1, ' ', true);
   for (std::size_t at = 0; (at = samples.find('<', at)) != std::string::npos;) samples.replace(at, 1, "\\u003c");
-  return "<h2>Tensors alive, event by event</h2>" + timeline_svg(t, left) +
-         "<p id=\"at\" aria-live=\"polite\"></p><script id=\"samples\" type=\"application/json\">" + samples +
+  return "<h2>Tensors alive, event by event</h2><div class=\"wide\">" + timeline_svg(t, left) +
+         "</div><p id=\"at\" aria-live=\"polite\"></p><script id=\"samples\" type=\"application/json\">" + samples +
          "</script>";
 }
 

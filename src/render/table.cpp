@@ -46,16 +46,6 @@ std::string headline(const Estimate& e, const TextStyle& style) {
                      format_gib(e.uncertainty));
 }
 
-std::string setting(const Estimate& e) {
-  const TrainOptions& r = e.job.run;
-  return fmt::format("{}, {} parameters{}; micro-batch {} x {} tokens, {}, {} ({}), attention {}, checkpoint {}\n",
-                     e.job.model.name, format_count(e.parameters),
-                     e.trainable == e.parameters ? "" : fmt::format(" ({} trainable)", format_count(e.trainable)),
-                     r.micro_batch, r.seq, word_for(kPrecisions, r.precision), optimizer_word(r.optimizer),
-                     word_for(kForms, r.optimizer.form), word_for(kAttentions, r.attention),
-                     checkpoint_word(r.checkpoint));
-}
-
 std::string bar(double share, bool utf8) {
   constexpr int kWidth = 24;
   const int n = static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * kWidth));
@@ -159,9 +149,19 @@ std::string Table::str(std::string_view indent) const {
   return out;
 }
 
+std::string job_line(const Estimate& e) {
+  const TrainOptions& r = e.job.run;
+  return fmt::format("{}, {} parameters{}; micro-batch {} x {} tokens, {}, {} ({}), attention {}, checkpoint {}",
+                     e.job.model.name, format_count(e.parameters),
+                     e.trainable == e.parameters ? "" : fmt::format(" ({} trainable)", format_count(e.trainable)),
+                     r.micro_batch, r.seq, word_for(kPrecisions, r.precision), optimizer_word(r.optimizer),
+                     word_for(kForms, r.optimizer.form), word_for(kAttentions, r.attention),
+                     checkpoint_word(r.checkpoint));
+}
+
 std::string estimate_table(const Estimate& e, const TextStyle& style) {
-  return headline(e, style) + setting(e) + breakdown(e, style) + counters(e) + phases(e) + checkpointing(e) + times(e) +
-         largest(e) + segments_table(e, style) + (e.advice ? advice_table(*e.advice) : "") +
+  return headline(e, style) + job_line(e) + "\n" + breakdown(e, style) + counters(e) + phases(e) + checkpointing(e) +
+         times(e) + largest(e) + segments_table(e, style) + (e.advice ? advice_table(*e.advice) : "") +
          notes("Warnings", e.warnings) + notes("Assumed", e.assumptions);
 }
 

@@ -26,6 +26,8 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+/// The model and how it is run, in a line.
+std::string job_line(const Estimate& e);
 std::string estimate_table(const Estimate& e, const TextStyle& style);
 std::string explain_table(const Explanation& e);
 std::string validate_table(const std::vector<ValidatedGroup>& groups);
