@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "plan/composed.h"
+#include "plan/micro_batches.h"
 #include "read/data.h"
 #include "read/model_config.h"
 #include "vramplan/estimate/estimate.h"
@@ -74,13 +74,12 @@ int main() {
 
   rows = 0;
   start = Clock::now();
-  for (std::int64_t b = 1; b <= 16; ++b)
-    for (std::int64_t s = 1024; s <= 16384; s += 1024, ++rows) {
-      job.run.micro_batch = b, job.run.seq = s;
-      vramplan::Composition c(job);
-      held += holding(cards, c.peaks(job.model.layers, 0).rounded);
-    }
-  print("composed: micro-batch x sequence alone", rows, seconds_since(start), 20000);
+  for (std::int64_t s = 1024; s <= 16384; s += 1024) {
+    job.run.seq = s;
+    vramplan::MicroBatches batches(job, 1, 64);
+    for (std::int64_t b = 1; b <= 64; ++b, ++rows) held += holding(cards, batches.peak(job.model.layers, 0, b));
+  }
+  print("composed: micro-batch 1 to 64 x sequence", rows, seconds_since(start), 20000);
 
   rows = 0;
   start = Clock::now();

@@ -142,10 +142,31 @@ Micro cut_micro(const std::vector<Stretch>& all, std::size_t segments, std::int6
 
 /// A run of a few layers, cut into blocks.
 struct ShortRun {
-  Pair start;  ///< live when the second step begins
+  Pair start;                       ///< live when the second step begins
+  std::uint64_t structure = 0;      ///< of its events
+  std::vector<std::int64_t> sizes;  ///< of its tensors
   std::vector<Micro> micro;
   Block optimizer, evaluation;
 };
+
+/// FNV-1a over what happens to which tensor in which phase, and the size of each. What kernels take for themselves is
+/// no tensor.
+void describe(const Ledger& ledger, Ledger::Instant end, ShortRun& out) {
+  std::uint64_t h = 1469598103934665603ULL;
+  std::vector<std::uint64_t> number;  // of tensors, by record
+  for (Ledger::Instant i = 0; i < end; ++i) {
+    const Event& e = ledger.events()[i];
+    if (e.kind != Event::Kind::allocate && e.kind != Event::Kind::release) continue;
+    if (e.kind == Event::Kind::allocate) {
+      number.resize(e.record + std::size_t{1});
+      number[e.record] = out.sizes.size();
+      out.sizes.push_back(static_cast<std::int64_t>(ledger.record(e.record).bytes.count()));
+    }
+    for (const std::uint64_t part : {std::uint64_t(e.kind), number[e.record], std::uint64_t(e.phase)})
+      h = (h ^ part) * 1099511628211ULL;
+  }
+  out.structure = h;
+}
 
 ShortRun short_run(Job job, std::size_t segments, std::int64_t size, bool checkpointed) {
   job.model.layers = static_cast<std::int64_t>(segments) * size;
@@ -171,6 +192,7 @@ ShortRun short_run(Job job, std::size_t segments, std::int64_t size, bool checkp
   };
   out.optimizer = whole(step.clip, step.end);
   out.evaluation = whole(step.end, step.after);
+  describe(run.ledger(), step.after, out);
   return out;
 }
 
@@ -208,6 +230,15 @@ Composition::Composition(const Job& job) : parts_(std::make_unique<Parts>()) {
 Composition::~Composition() = default;
 
 namespace {
+
+bool evenly(const ShortRun& low, const ShortRun& middle, const ShortRun& high, std::int64_t below, std::int64_t above) {
+  if (low.structure != middle.structure || middle.structure != high.structure) return false;
+  for (std::size_t i = 0; i < low.sizes.size(); ++i) {
+    const std::int64_t first = middle.sizes[i] - low.sizes[i], second = high.sizes[i] - middle.sizes[i];
+    if (first % below != 0 || second % above != 0 || first / below != second / above) return false;
+  }
+  return true;
+}
 
 /// Where a segment is taken from: its place in the short run of `run`, and for one of more than 3 layers the same with
 /// a layer more: what is let go of at the end of a turn (casts under autocast) grows with the layers.
@@ -257,6 +288,16 @@ class Sum {
 };
 
 }  // namespace
+
+bool Composition::grow_evenly(const Composition& low, const Composition& middle, const Composition& high) {
+  const auto &l = low.parts_->runs, &m = middle.parts_->runs, &h = high.parts_->runs;
+  const std::int64_t below = middle.parts_->job.run.micro_batch - low.parts_->job.run.micro_batch,
+                     above = high.parts_->job.run.micro_batch - middle.parts_->job.run.micro_batch;
+  return std::all_of(m.begin(), m.end(), [&](const auto& run) {
+    const auto in_low = l.find(run.first), in_high = h.find(run.first);
+    return in_low != l.end() && in_high != h.end() && evenly(in_low->second, run.second, in_high->second, below, above);
+  });
+}
 
 Composition::Peaks Composition::peaks(std::int64_t layers, std::int64_t segments) {
   if (layers < 1 || segments < 0 || segments > layers) throw std::out_of_range("segments of a composition");

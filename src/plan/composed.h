@@ -33,6 +33,12 @@ class Composition {
   /// for several threads at once: short runs are made when first asked for.
   Peaks peaks(std::int64_t layers, std::int64_t segments);
 
+  /// Of three whose jobs differ in their micro-batch only, and that have answered the same questions: whether their
+  /// events are the same, one by one, and each tensor grows by the same with every sequence. Then the bytes of every
+  /// instant are a straight line of the micro-batch, and a peak, as the highest of straight lines, is one too between
+  /// two points if a third lies on their line. (Requested bytes: rounded ones go up in steps.)
+  static bool grow_evenly(const Composition& low, const Composition& middle, const Composition& high);
+
  private:
   struct Parts;
   std::unique_ptr<Parts> parts_;

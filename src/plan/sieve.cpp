@@ -7,9 +7,10 @@
 namespace vramplan {
 namespace {
 
-/// The job as a composition sees it: no layers, no number of segments.
-Job without_cuts(Job job) {
+/// What questions have in common: not the layers, the segments and the micro-batch.
+Job common(Job job) {
   job.model.layers = 1;
+  job.run.micro_batch = 1;
   const Checkpointing& c = job.run.checkpoint;
   job.run.checkpoint = {CheckpointKind::none, 0, c.reentrant, {}, c.on_host};
   return job;
@@ -39,13 +40,13 @@ bool Sieve::too_large(const Job& job) {
   } catch (const UserError&) {
     return false;  // the run itself says why
   }
-  Job base = without_cuts(job);
-  if (!composition_ || !(base.model == of_.model) || !(base.run == of_.run)) {
-    composition_ = std::make_unique<Composition>(base);
+  Job base = common(job);
+  if (!batches_ || !(base.model == of_.model) || !(base.run == of_.run)) {
+    batches_ = std::make_unique<MicroBatches>(base, from_, to_);
     of_ = std::move(base);
   }
   const Bytes context = overhead_of(job).context;
-  return composition_->peaks(job.model.layers, segments_of(job)).rounded + context > capacity_of(job, context);
+  return batches_->peak(job.model.layers, segments_of(job), job.run.micro_batch) + context > capacity_of(job, context);
 }
 
 }  // namespace vramplan

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
+#include <limits>
 
 #include "base/parallel.h"
 #include "base/suggest.h"
@@ -52,11 +54,27 @@ void sift(Sieve& sieve, SweepRow& row, const SweepRun& run) {
   }
 }
 
+/// The least and the greatest micro-batch of a table that sweeps it. What is no number says so in its row.
+std::pair<std::int64_t, std::int64_t> micro_batches(const SweepTable& table) {
+  const auto flag = std::find(table.flags.begin(), table.flags.end(), "micro-batch");
+  if (flag == table.flags.end()) return {1, 1};
+  std::int64_t from = std::numeric_limits<std::int64_t>::max(), to = 1;
+  for (const SweepRow& row : table.rows) {
+    const std::string& text = row.values[static_cast<std::size_t>(flag - table.flags.begin())];
+    std::int64_t b = 0;
+    if (std::from_chars(text.data(), text.data() + text.size(), b).ec != std::errc() || b < 1) continue;
+    from = std::min(from, b);
+    to = std::max(to, b);
+  }
+  return {from, to};
+}
+
 }  // namespace
 
 void fill(SweepTable& table, const SweepRun& run) {
   std::size_t done = 0;
-  Sieve sieve;
+  const auto [from, to] = run.only_fitting ? micro_batches(table) : std::pair<std::int64_t, std::int64_t>{1, 1};
+  Sieve sieve(from, to);
   while (done < table.rows.size() && !(run.stop && *run.stop)) {
     const std::size_t block = std::min(kBlock, table.rows.size() - done);
     for (std::size_t i = 0; run.only_fitting && i < block; ++i) sift(sieve, table.rows[done + i], run);

@@ -85,7 +85,7 @@ TEST_CASE("where, sort, and what they refuse") {
 }
 
 TEST_CASE("the sieve takes nothing that fits, and most of what does not") {
-  Sieve sieve;
+  Sieve sieve(1, 1);
   int taken = 0, missed = 0;
   for (std::int64_t mib : {500, 620, 640, 660, 680, 720})
     for (const Checkpointing& how :
