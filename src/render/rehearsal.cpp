@@ -89,9 +89,14 @@ struct Gap {
   Bytes rehearsed, predicted;
 };
 
+/// An estimate describes the second step, when optimizer states exist: its peaks where it was rehearsed.
 std::vector<Gap> gaps(const Rehearsal& r, const Estimate& e) {
-  return {{"allocated", r.counters.allocated, e.counters.allocated},
-          {"reserved", r.counters.reserved, e.counters.reserved},
+  const RehearsedProcess* process = nullptr;
+  const RehearsedDevice* device = worst(r, &process);
+  RehearsedStep step{r.counters.allocated, r.counters.reserved};
+  if (device && device->steps.size() > 1) step = device->steps[1];
+  return {{"allocated", step.allocated, e.counters.allocated},
+          {"reserved", step.reserved, e.counters.reserved},
           {"device used", r.counters.device_used, e.counters.device_used}};
 }
 
@@ -105,7 +110,7 @@ std::string comparison(const Rehearsal& r, const Estimate& e) {
   t.add({"", "rehearsed", "estimate", "off by"});
   for (const Gap& g : gaps(r, e))
     t.add({g.name, format_bytes(g.rehearsed), format_bytes(g.predicted), fmt::format("{:+.3f} %", 100 * share(g))});
-  return "\nBeside 'vramplan estimate' with the same flags:\n" + t.str();
+  return "\nBeside 'vramplan estimate' with the same flags, in step 2:\n" + t.str();
 }
 
 json step_json(const RehearsedStep& s) {
@@ -191,11 +196,10 @@ std::string rehearsal_json(const Rehearsal& r, const std::optional<Estimate>& pr
          {"warnings", r.warnings}};
   for (const RehearsedProcess& p : r.processes) j["processes"].push_back(process_json(p));
   if (predicted) {
-    j["estimate"] = json::object();
     for (const Gap& g : gaps(r, *predicted)) {
       std::string key = g.name;
       std::replace(key.begin(), key.end(), ' ', '_');
-      j["estimate"][key] = g.predicted.count();
+      j["compared"][key] = {{"rehearsed", g.rehearsed.count()}, {"estimate", g.predicted.count()}};
     }
   }
   return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n";

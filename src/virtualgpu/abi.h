@@ -6,6 +6,7 @@
 // calls of an unmodified PyTorch. Device memory is counted, not kept; kernels are not run; what is read back is zero.
 // It includes nothing of the other floors.
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -26,8 +27,11 @@ enum Result : int {
 using Handle = void*;      ///< stream, event, graph, module, function, pool
 using Address = uint64_t;  ///< CUdeviceptr
 
-/// Handles must differ: PyTorch keeps a workspace for each stream and BLAS handle.
-inline Handle new_handle() { return new char; }
+/// Handles must differ: PyTorch keeps a workspace for each stream and BLAS handle. Nobody looks behind one.
+inline Handle new_handle() {
+  static std::atomic<uintptr_t> next{uintptr_t{1} << 32};
+  return reinterpret_cast<Handle>(next += 64);
+}
 
 template <class T>
 void put(void* base, size_t offset, T value) {

@@ -1,5 +1,7 @@
 // Collectives (libnccl) that succeed at once: each rank is a process with a card of its own and takes the others to
 // have sent what it sent itself. Transport buffers are not counted.
+#include <deque>
+#include <mutex>
 #include <vector>
 
 #include "virtualgpu/memory.h"
@@ -18,9 +20,14 @@ struct Communicator {
 };
 Communicator& communicator(void* c) { return *static_cast<Communicator*>(c); }
 
+/// Communicators live as long as the process: some are used while others are destroyed.
 int make(void** out, int ranks, int rank) {
+  static std::mutex mutex;
+  static auto* const all = new std::deque<Communicator>;
   start_notes();
-  *out = new Communicator{ranks, rank};
+  const std::lock_guard lock(mutex);
+  all->push_back({ranks, rank});
+  *out = &all->back();
   return kSuccess;
 }
 

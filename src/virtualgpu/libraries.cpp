@@ -46,7 +46,7 @@ VGPU_EXPORT void cudnnGetLastErrorString(char* s, size_t n) {
   if (n) *s = 0;
 }
 VGPU_EXPORT int cudnnBackendCreateDescriptor(int, void** d) {
-  *d = new char[64];
+  *d = new_handle();
   return 0;
 }
 /// Sizes by cudnnBackendAttributeType_t; the 15th kind is a descriptor, which the caller has made.
