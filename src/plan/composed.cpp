@@ -5,6 +5,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "base/fnv.h"
 #include "estimate/dry_run.h"
 #include "vramplan/base/error.h"
 
@@ -149,10 +150,10 @@ struct ShortRun {
   Block optimizer, evaluation;
 };
 
-/// FNV-1a over what happens to which tensor in which phase, and the size of each. What kernels take for themselves is
+/// What happens to which tensor in which phase, and the size of each. What kernels take for themselves is
 /// no tensor.
 void describe(const Ledger& ledger, Ledger::Instant end, ShortRun& out) {
-  std::uint64_t h = 1469598103934665603ULL;
+  Fnv hash;
   std::vector<std::uint64_t> number;  // of tensors, by record
   for (Ledger::Instant i = 0; i < end; ++i) {
     const Event& e = ledger.events()[i];
@@ -162,10 +163,9 @@ void describe(const Ledger& ledger, Ledger::Instant end, ShortRun& out) {
       number[e.record] = out.sizes.size();
       out.sizes.push_back(static_cast<std::int64_t>(ledger.record(e.record).bytes.count()));
     }
-    for (const std::uint64_t part : {std::uint64_t(e.kind), number[e.record], std::uint64_t(e.phase)})
-      h = (h ^ part) * 1099511628211ULL;
+    for (const std::uint64_t part : {std::uint64_t(e.kind), number[e.record], std::uint64_t(e.phase)}) hash.add(part);
   }
-  out.structure = h;
+  out.structure = hash.value();
 }
 
 ShortRun short_run(Job job, std::size_t segments, std::int64_t size, bool checkpointed) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "base/fnv.h"
 #include "estimate/dry_run.h"
 #include "probe/metered.h"
 #include "probe/process_memory.h"
@@ -22,13 +23,12 @@ struct Gradients {
   std::vector<std::uint64_t> sums;
 };
 
-/// FNV-1a over the bytes of a tensor as they lie in storage.
+/// Over the bytes of a tensor as they lie in storage.
 std::uint64_t checksum(const Tensor& t) {
-  std::uint64_t h = 1469598103934665603ULL;
+  Fnv hash;
   const std::byte* data = t->storage->data;
-  for (std::uint64_t i = 0; i < t->storage->bytes.count(); ++i)
-    h = (h ^ static_cast<std::uint64_t>(data[i])) * 1099511628211ULL;
-  return h;
+  for (std::uint64_t i = 0; i < t->storage->bytes.count(); ++i) hash.add(static_cast<std::uint64_t>(data[i]));
+  return hash.value();
 }
 
 /// One trainer on the host, and what was seen of it.

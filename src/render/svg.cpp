@@ -54,20 +54,22 @@ std::string areas(const Timeline& t, const Scale& scale) {
     if (std::all_of(t.samples.begin(), t.samples.end(),
                     [&](const TimelineSample& s) { return s.by_category[c] == Bytes(); }))
       continue;
-    std::string up, down;
+    std::string outline;
+    std::vector<std::string> back;
     for (std::size_t i = 0; i < t.samples.size(); ++i) {
       const double x = scale.x(t.samples[i].event);
-      down = fmt::format("L{:.1f} {:.1f}", x, scale.y(below[i])) + down;
+      back.push_back(fmt::format("L{:.1f} {:.1f}", x, scale.y(below[i])));
       below[i] += t.samples[i].by_category[c];
-      up += fmt::format("{}{:.1f} {:.1f}", i ? "L" : "M", x, scale.y(below[i]));
+      outline += fmt::format("{}{:.1f} {:.1f}", i ? "L" : "M", x, scale.y(below[i]));
     }
-    out += fmt::format("<path class=\"area {}\" d=\"{}{}Z\"><title>{}</title></path>", class_of(c), up, down,
+    std::for_each(back.rbegin(), back.rend(), [&](const std::string& point) { outline += point; });
+    out += fmt::format("<path class=\"area {}\" d=\"{}Z\"><title>{}</title></path>", class_of(c), outline,
                        kCategoryNames[c]);
   }
   return out;
 }
 
-/// Lines at 1, 2 or 5 times a power of two steps of the axis, about five of them.
+/// Lines a power of two of bytes apart, five to ten of them.
 std::string axis(const Scale& scale, Bytes top) {
   const double rough = static_cast<double>(top.count()) / 5,
                unit = std::exp2(std::floor(std::log2(std::max(rough, 1.0))));
