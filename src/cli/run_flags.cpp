@@ -42,7 +42,8 @@ std::vector<Flag> RunFlags::flags() {
       {"--ddp", "HOW", "one replica of DistributedDataParallel: copies (gradients and buckets) or views (buckets only)",
        &ddp_, r},
       {"--lora", "SPEC",
-       "train adapters only: r=16,targets=all-linear,dropout=0.05,dtype=fp32 (or base),save=embed_tokens+lm_head",
+       "train adapters only: r=16,targets=all-linear,alpha=32,rslora,dropout=0.05,dtype=fp32 (or base),"
+       "save=embed_tokens+lm_head",
        &lora_, r},
       {"--quant", "SPEC",
        "the frozen model in few bits by bitsandbytes: nf4, fp4 or int8; nf4,double,upcast: scales in 8 bits too, and "
@@ -182,6 +183,10 @@ Lora RunFlags::lora() const {
     const std::string key = item.substr(0, equals), value = equals == std::string::npos ? "" : item.substr(equals + 1);
     if (key == "r") {
       l.rank = parse_count(value, "--lora r");
+    } else if (key == "alpha") {
+      l.alpha = number(value, "--lora alpha");
+    } else if (item == "rslora") {
+      l.rank_stabilised = true;
     } else if (key == "dropout") {
       l.dropout = number(value, "--lora dropout");
     } else if (key == "dtype") {
@@ -193,7 +198,7 @@ Lora RunFlags::lora() const {
       for (std::string_view names = value; !names.empty();) l.targets.push_back(take_item(names, '+'));
     } else {
       throw UserError(fmt::format("'{}' is not a part of an adapter", item), "--lora",
-                      did_you_mean(key, {"r", "targets", "dropout", "dtype", "save"},
+                      did_you_mean(key, {"r", "targets", "alpha", "rslora", "dropout", "dtype", "save"},
                                    "write r=16,targets=q_proj+v_proj,dropout=0.05,dtype=fp32,save=lm_head"),
                       Exit::usage);
     }
@@ -208,9 +213,9 @@ Lora RunFlags::lora() const {
     if (m != "embed_tokens" && m != "lm_head")
       throw UserError(fmt::format("'{}' can not be trained whole", m), "--lora save",
                       did_you_mean(m, {"embed_tokens", "lm_head"}, "known: embed_tokens, lm_head"), Exit::usage);
-  if (l.rank < 1 || l.dropout < 0 || l.dropout >= 1)
-    throw UserError("an adapter needs a rank of at least 1 and a dropout below 1", "--lora",
-                    "for example r=16,dropout=0.05", Exit::usage);
+  if (l.rank < 1 || l.dropout < 0 || l.dropout >= 1 || l.alpha < 0)
+    throw UserError("an adapter needs a rank of at least 1, a dropout below 1 and an alpha that is not negative",
+                    "--lora", "for example r=16,dropout=0.05", Exit::usage);
   return l;
 }
 

@@ -220,6 +220,7 @@ void make_adapters(Tape& t, const ModelConfig& c, const Adapters& adapters, DTyp
       replace(linear.lora_a, ".lora_A.weight", {adapters.rank, in});
       replace(linear.lora_b, ".lora_B.weight", {out, adapters.rank});
       linear.lora_dropout = adapters.dropout;
+      linear.lora_scale = adapters.scale;
     }
 }
 

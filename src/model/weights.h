@@ -47,7 +47,7 @@ struct Weights {
 /// Adapters to add to a frozen model.
 struct Adapters {
   std::int64_t rank = 8;
-  double dropout = 0;
+  double dropout = 0, scale = 2;
   DType dtype = DType::fp32;
   bool saves_embedding = false, saves_head = false;        ///< trained whole: copies beside the frozen ones
   std::function<bool(const std::string& module)> targets;  ///< "q_proj", "down_proj" ...

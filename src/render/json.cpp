@@ -61,11 +61,9 @@ json job_of(const Job& job) {
            {"dropout_mask", word_for(kMaskTypes, r.dropout_mask)},
            {"clip", r.clip ? json(*r.clip) : json()},
            {"keeps_output", r.keeps_output}};
-  run["lora"] = r.lora ? json{{"r", r.lora->rank},
-                              {"targets", r.lora->targets},
-                              {"dropout", r.lora->dropout},
-                              {"save", r.lora->saved},
-                              {"dtype", word_for(kAdapterTypes, r.lora->full_precision)}}
+  run["lora"] = r.lora ? json{{"r", r.lora->rank},        {"targets", r.lora->targets},
+                              {"scale", r.lora->scale()}, {"dropout", r.lora->dropout},
+                              {"save", r.lora->saved},    {"dtype", word_for(kAdapterTypes, r.lora->full_precision)}}
                        : json();
   run["fp32_gradients"] = r.fp32_gradients;
   run["zero_in_place"] = r.zero_in_place;

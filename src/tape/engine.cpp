@@ -24,8 +24,8 @@ void Tape::backward(const Tensor& root, Tensor gradient) {
   Restore category(memory_.category, Category::activation_gradient);
   InPhase phase(memory_, Phase::backward);
   At here(*this, memory_.place.module);
-  // The caller's gradient stays alive until the pass ends, as grad_tensors does in torch/autograd/__init__.py; it goes in
-  // this phase, not in the caller's.
+  // The caller's gradient stays alive until the pass ends, as grad_tensors does in torch/autograd/__init__.py; it goes
+  // in this phase, not in the caller's.
   if (!gradient) gradient = filled(*this, root.shape(), root.dtype(), 1, "ones_like");
   run(root, gradient);
   gradient.reset();

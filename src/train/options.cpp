@@ -1,6 +1,7 @@
 #include "vramplan/train/options.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace vramplan {
 
@@ -24,6 +25,11 @@ std::optional<DType> autocast_type(Precision p) {
   if (p == Precision::amp_bf16) return DType::bf16;
   if (p == Precision::amp_fp16) return DType::fp16;
   return std::nullopt;
+}
+
+double Lora::scale() const {
+  const auto r = static_cast<double>(rank);
+  return (alpha > 0 ? alpha : 2 * r) / (rank_stabilised ? std::sqrt(r) : r);
 }
 
 bool Lora::targets_module(const std::string& name) const {

@@ -30,6 +30,7 @@ Adapters adapters_of(const Lora& lora, Precision precision) {
   };
   return {lora.rank,
           lora.dropout,
+          lora.scale(),
           lora.full_precision ? DType::fp32 : parameter_type(precision),
           saves("embed_tokens"),
           saves("lm_head"),

@@ -67,6 +67,9 @@ struct Lora {
   bool full_precision = true;  ///< adapters in fp32 whatever the model's type (peft's default)
   /// modules_to_save: "embed_tokens", "lm_head"; trained whole, beside the frozen ones
   std::vector<std::string> saved{};
+  double alpha = 0;              ///< lora_alpha; 0: twice the rank. Scales numbers, takes no byte
+  bool rank_stabilised = false;  ///< rsLoRA: alpha over the root of the rank, instead of over the rank
+  double scale() const;
   bool targets_module(const std::string& name) const;
   bool operator==(const Lora&) const = default;
 };
