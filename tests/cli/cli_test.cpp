@@ -56,14 +56,15 @@ TEST_CASE("adapters: the published shape of a QLoRA-style job, unquantised") {
   CHECK(j.at("model").at("parameters") == 7618139648);
   CHECK(j.at("job").at("run").at("lora").at("r") == 8);
   // peft's rsLoRA: alpha over the root of the rank. It scales numbers, no byte.
-  const json scaled = json::parse(
+  const auto scaled = nlohmann::json::parse(
       run("estimate --model qwen2.5-7b --seq 2048 --lora r=16,targets=q_proj+v_proj,alpha=8,rslora --json").out);
   CHECK(scaled.at("job").at("run").at("lora").at("scale") == 2.0);
   CHECK(j.at("job").at("run").at("lora").at("scale") == 2.0);
-  CHECK(scaled.at("peak").at("bytes") ==
-        json::parse(run("estimate --model qwen2.5-7b --seq 2048 --lora r=16,targets=q_proj+v_proj --json").out)
-            .at("peak")
-            .at("bytes"));
+  CHECK(
+      scaled.at("peak").at("bytes") ==
+      nlohmann::json::parse(run("estimate --model qwen2.5-7b --seq 2048 --lora r=16,targets=q_proj+v_proj --json").out)
+          .at("peak")
+          .at("bytes"));
   CHECK(has(run("estimate --model qwen2.5-7b --seq 64 --lora rank=8").err, "is not a part of an adapter"));
   CHECK(has(run("estimate --model qwen2.5-7b --seq 64 --lora targets=q_prj").err, "did you mean 'q_proj'?"));
   CHECK(has(run("estimate --model gpt2 --seq 64 --lora r=8").err, "Conv1D"));
