@@ -2,7 +2,7 @@
 writes what PyTorch's own counters say. The program is left as it is.
 
 Environment: VGPU_REPORT, the folder for PID.torch.json; VRAMPLAN_STEPS, optimizer steps after which the program ends;
-VRAMPLAN_PLACES=0, no list of the lines that allocate; VRAMPLAN_PADDED=1, attention masks mask something.
+VRAMPLAN_PLACES=0, no list of the lines that allocate; VRAMPLAN_PADDED=1, attention masks mask something; VRAMPLAN_WORLD=N, the program is rank 0 of N.
 """
 import atexit
 import ctypes
@@ -162,6 +162,7 @@ class Watch:
         tensor = self.torch.Tensor
         def note(kind, tensors):
             for t in tensors:
+                t = getattr(t, "_local_tensor", t)  # of a DTensor
                 if isinstance(t, tensor) and t.is_cuda:
                     try:
                         self.addresses[t.untyped_storage().data_ptr()] = kind
@@ -266,7 +267,8 @@ def place_of(frames):
     names = {frame["name"] for frame in frames}
     during = ("optimizer" if any("/torch/optim/" in f["filename"] for f in frames)
               else "recompute" if any("unpack_hook" in name or "recompute_fn" in name for name in names)
-              else "backward" if "_engine_run_backward" in names else "forward or setup")
+              # a thread of the engine that runs a hook begins inside of PyTorch
+              else "backward" if "_engine_run_backward" in names or "/torch/" in frames[-1]["filename"] else "forward or setup")
     for frame in frames:
         if not LIBRARY.search(frame["filename"]):
             return f"{frame['filename']}:{frame['line']} {frame['name']}", during
@@ -305,6 +307,24 @@ def before_torch(spec):
 
 def after_torch(torch):
     Watch(torch, CUDA_BUILD["torch"]).start()
+    if WORLD > 1:
+        stand_alone()
+
+
+WORLD = int(os.environ.get("VRAMPLAN_WORLD", "1"))
+
+
+def stand_alone():
+    """Rank 0 of a world of which there is no other process: nobody is waited for, and collectives succeed at once."""
+    import torch.distributed as dist
+    original = dist.init_process_group
+
+    def alone(*args, **kwargs):
+        return original("nccl", rank=0, world_size=WORLD, store=dist.HashStore())
+
+    for module in (dist, dist.distributed_c10d, sys.modules.get("torch.distributed.device_mesh")):
+        if hasattr(module, "init_process_group"):
+            module.init_process_group = alone
 
 
 class AtImport(importlib.abc.MetaPathFinder, importlib.abc.Loader):

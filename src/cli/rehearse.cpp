@@ -21,6 +21,7 @@ class RehearseCommand final : public Command {
     return "  vramplan rehearse --gpu h100-sxm -- python train.py --my args\n"
            "  vramplan rehearse --gpu rtx-4090 --steps 2 --json out.json -- python -m my.module\n"
            "  vramplan rehearse --gpu h100-sxm --gpus 8 -- torchrun --nproc-per-node 8 train.py\n"
+           "  vramplan rehearse --gpu h100-sxm --world 64 -- python train_fsdp.py\n"
            "  vramplan rehearse --gpu a100-80gb --compare --model llama-3.1-8b --seq 4096 -- python train.py\n"
            "PyTorch itself runs, with its own allocator; device memory is counted, kernels do nothing, and what is "
            "read\n"
@@ -34,6 +35,7 @@ class RehearseCommand final : public Command {
     const std::vector<Flag> mine{
         {"command", "-- COMMAND ...", "what to run, with its own flags", &command_, r},
         {"--gpus", "N", "cards in the machine (default: 1)", &gpus_, r},
+        {"--world", "N", "run as rank 0 of N, in one process", &world_, r},
         {"--steps", "N", "end the program after N optimizer steps", &steps_, r},
         {"--compare", "", "set the estimate for the same flags beside it", &compare_, r},
         {"--no-places", "", "do not remember which lines allocate: faster", &no_places_, r},
@@ -68,6 +70,10 @@ class RehearseCommand final : public Command {
     const std::int64_t cards = count_or(gpus_, "--gpus", 1);
     if (cards < 1 || cards > 64) throw UserError("1 to 64 cards", "--gpus", "for example --gpus 8", Exit::usage);
     o.cards = static_cast<int>(cards);
+    const std::int64_t world = count_or(world_, "--world", 1);
+    if (world < 1 || world > 1000000)
+      throw UserError("1 to 1,000,000 ranks", "--world", "for example --world 8", Exit::usage);
+    o.world = static_cast<int>(world);
     o.steps = count_or(steps_, "--steps", 0);
     return o;
   }
@@ -80,7 +86,7 @@ class RehearseCommand final : public Command {
 
   JobFlags job_;
   std::vector<std::string> command_;
-  std::string gpus_, steps_, json_;
+  std::string gpus_, world_, steps_, json_;
   bool compare_ = false, no_places_ = false, padded_ = false, strict_ = false;
 };
 

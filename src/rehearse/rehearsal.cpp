@@ -77,6 +77,10 @@ std::map<std::string, std::string> environment_of(const Job& job, const Rehearsa
                                        {"VRAMPLAN_STEPS", std::to_string(o.steps)},
                                        {"VRAMPLAN_PLACES", o.places ? "1" : "0"},
                                        {"VRAMPLAN_PADDED", o.padded ? "1" : "0"}};
+  if (o.world > 1) {
+    e["RANK"] = e["LOCAL_RANK"] = "0";
+    e["WORLD_SIZE"] = e["LOCAL_WORLD_SIZE"] = e["VRAMPLAN_WORLD"] = std::to_string(o.world);
+  }
   if (!job.allocator.empty()) e["PYTORCH_ALLOC_CONF"] = e["PYTORCH_CUDA_ALLOC_CONF"] = job.allocator;
   return e;
 }

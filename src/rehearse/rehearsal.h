@@ -70,6 +70,7 @@ struct Rehearsal {
 struct RehearsalOptions {
   std::vector<std::string> command;
   int cards = 1;
+  int world = 1;           ///< run as rank 0 of so many, without the others
   std::int64_t steps = 0;  ///< end the program after so many optimizer steps; 0: let it run
   bool strict = false;     ///< a call without an answer of its own is an error
   bool places = true;      ///< remember which lines allocate
