@@ -100,7 +100,6 @@ std::string why_unused(const Rehearsal& r) {
 std::string_view way_around(std::string_view call) {
   if (call.starts_with("cudnnGetRNN"))
     return ": recurrent layers of cuDNN can't be rehearsed; torch.backends.cudnn.enabled = False takes PyTorch's own";
-  if (call.starts_with("cusolver")) return ": sizes of cuSOLVER's workspaces are not known";
   return "";
 }
 

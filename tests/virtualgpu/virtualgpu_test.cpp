@@ -219,6 +219,27 @@ TEST_CASE("handles differ, captures are remembered, a launch hands its shape on"
   CHECK(on == stream);
 }
 
+// Places of the parameters: cusolverDn.h of CUDA 13.0.
+TEST_CASE("libraries ask for no workspace, and nothing beside their answer is written") {
+  int count[3] = {7, 7, 7};
+  CHECK(call<int(void*, int, int, float*, int, int*)>("cusolverDnSgeqrf_bufferSize")(nullptr, 4, 4, nullptr, 4,
+                                                                                     &count[1]) == 0);
+  CHECK(count[0] == 7);
+  CHECK(count[1] == 0);
+  CHECK(count[2] == 7);
+  count[1] = 7;
+  call<int(void*, int, int, int, int, double*, int, double*, double*, int, double*, int, int*, void*)>(
+      "cusolverDnDgesvdj_bufferSize")(nullptr, 0, 0, 4, 4, nullptr, 4, nullptr, nullptr, 4, nullptr, 4, &count[1],
+                                      nullptr);
+  CHECK(count[1] == 0);
+  CHECK(count[2] == 7);
+  size_t card = 7, host = 7;
+  call<int(void*, void*, int, std::int64_t, int, const void*, std::int64_t, int, size_t*, size_t*)>(
+      "cusolverDnXpotrf_bufferSize")(nullptr, nullptr, 0, 4, 0, nullptr, 4, 0, &card, &host);
+  CHECK(card == 0);
+  CHECK(host == 0);
+}
+
 TEST_CASE("calls are found by name, the newest form first; an unknown one succeeds") {
   void* f = nullptr;
   const auto find = call<int(const char*, void**, int, std::uint64_t, int*)>("cuGetProcAddress_v2");
