@@ -99,12 +99,14 @@ class Watch:
 
     # what the program sees ----------------------------------------------------------------------------------------
     def index(self, device):
-        cuda = self.torch.cuda
-        return cuda.current_device() if device is None else self.torch.device(device).index if not isinstance(device, int) else device
+        if isinstance(device, int):
+            return device
+        index = None if device is None else self.torch.device(device).index
+        return self.torch.cuda.current_device() if index is None else index
 
     def stats_for_the_program(self, device=None):
         stats = self.nested(device)
-        for path, peak in self.since_reset.get(self.index(device) or 0, {}).items():
+        for path, peak in self.since_reset.get(self.index(device), {}).items():
             at = stats
             for key in path:
                 at = at.get(key, {})
@@ -114,7 +116,7 @@ class Watch:
 
     def reset_by_the_program(self, device=None):
         self.note_peaks()
-        self.since_reset.pop(self.index(device) or 0, None)
+        self.since_reset.pop(self.index(device), None)
         return self.reset(device)
 
     # what is written ------------------------------------------------------------------------------------------------
