@@ -50,6 +50,22 @@ ReduceScratch column_sum_scratch(const Device& d, std::int64_t rows, std::int64_
   return out;
 }
 
+ReduceScratch whole_sum_scratch(const Device& d, std::int64_t n, std::int64_t item) {
+  constexpr std::int64_t kThreads = 512, kFew = 16, kMany = 256, kAccumulator = 4;
+  ReduceScratch out;
+  while (n > std::numeric_limits<std::int32_t>::max() / item) {
+    n = divide_up(n, 2);
+    if (item == 2) out.accumulator = bytes({kAccumulator});
+  }
+  const std::int64_t each = divide_up(n, kThreads);
+  if (each < kMany) return out;
+  const std::int64_t target = d.multiprocessors * (d.threads_per_multiprocessor() / kThreads);
+  const std::int64_t blocks = std::max(std::min(target, divide_up(each, kFew)), divide_up(each, kMany));
+  out.partial = bytes({kAccumulator, blocks});
+  out.semaphores = bytes({4});
+  return out;
+}
+
 int flash_splits(const Device& d, std::int64_t heads, std::int64_t queries, std::int64_t keys, std::int64_t head_dim) {
   const std::int64_t block = head_dim <= 64 ? 256 : head_dim <= 128 ? 128 : 64;
   const auto key_blocks = static_cast<int>(divide_up(keys, block));

@@ -16,6 +16,8 @@ struct ReduceScratch {
   Bytes accumulator, partial, semaphores;
 };
 ReduceScratch column_sum_scratch(const Device& d, std::int64_t rows, std::int64_t columns, std::int64_t item);
+/// The same for a sum, mean or norm over all n elements of a contiguous tensor.
+ReduceScratch whole_sum_scratch(const Device& d, std::int64_t n, std::int64_t item);
 
 /// Into how many parts flash attention cuts the keys so that a small grid fills the card; 1 with dropout
 /// (flash_attn/flash_api.cpp, num_splits_heuristic). `heads` counts those of all samples.

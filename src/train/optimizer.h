@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "model/weights.h"
+#include "tape/kernel_scratch.h"
 #include "vramplan/train/options.h"
 
 namespace vramplan {
@@ -49,6 +50,9 @@ class OptimizerState {
   void sgd(const std::vector<Parameter>& parameters);
   void adafactor(const std::vector<Parameter>& parameters);
   void adafactor_group(const std::vector<Parameter>& parameters, bool matrices, std::vector<Tensor>& updates);
+  void adafactor_norm(const Tensor& w);
+  ReduceScratch column_scratch(const Tensor& w) const;
+  ReduceScratch row_mean_scratch(const Tensor& w) const;
   void adafactor_states(const Parameter& p, std::size_t i);
   void apply_adafactor(const Parameter& p, std::size_t i);
   void apply_adam(const Parameter& p, std::size_t i);

@@ -36,6 +36,16 @@ TEST_CASE("sums over rows") {
   }
 }
 
+TEST_CASE("norms of whole tensors") {
+  for (const Row& r : rows("whole_sum")) {
+    CAPTURE(nlohmann::json(r).dump());
+    const ReduceScratch s = whole_sum_scratch(device(r[0]), r[1], r[2]);
+    CHECK(s.accumulator.count() == count(r[3]));
+    CHECK(s.partial.count() == count(r[4]));
+    CHECK(s.semaphores.count() == count(r[5]));
+  }
+}
+
 TEST_CASE("flash attention cuts the keys of small grids") {
   for (const Row& r : rows("flash_splits")) {
     CAPTURE(nlohmann::json(r).dump());
