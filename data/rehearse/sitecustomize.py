@@ -171,7 +171,7 @@ class Watch:
                     except (RuntimeError, NotImplementedError):  # a subclass without a storage of its own
                         pass
         if len(self.steps) == 1:
-            note("weights", (o for o in gc.get_objects() if type(o).__name__.endswith(("Parameter", "Params4bit", "Int8Params"))))
+            note("weights", (o for o in gc.get_objects() if issubclass(type(o), self.torch.nn.Parameter)))
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         note("weights", parameters)
         note("gradients", (p.grad for p in parameters))

@@ -44,13 +44,14 @@ class TimelineCommand final : public Command {
   }
   Exit run(const Context& context) override {
     const Job job = job_.job(context);
-    const Timeline t = timeline_of(job, kTimelineSamples);
+    const bool files = !html_.empty() || !svg_.empty() || !trace_.empty();
+    const Timeline t = timeline_of(job, files || context.json ? kTimelineSamples : kColumns);
     if (!html_.empty()) write_output(html_, estimate_html(estimate(job), t, context.command));
     if (!svg_.empty()) write_output(svg_, timeline_svg_file(t));
     if (!trace_.empty()) write_output(trace_, timeline_trace(t));
     if (context.json)
       fmt::print("{}", timeline_json(t));
-    else if (html_.empty() && svg_.empty() && trace_.empty())
+    else if (!files)
       fmt::print("{}", text(job, t, context.utf8));
     return Exit::fits;
   }
@@ -62,7 +63,7 @@ class TimelineCommand final : public Command {
         "{}: {} of tensors at most, in {}{}{}, event {} of {}\n\n{}  forward, loss, recompute, backward, optimizer\n",
         job.model.name, format_bytes(peak.live), name_of(peak.phase),
         peak.layer < 0 ? "" : fmt::format(", layer {}", peak.layer), peak.module.empty() ? "" : ", " + peak.module,
-        peak.event, t.events, sparkline(timeline_of(job, kColumns), utf8));
+        peak.event, t.events, sparkline(t, utf8));
   }
 
   JobFlags job_;

@@ -123,21 +123,16 @@ void warn(Rehearsal& r) {
     r.warnings.push_back(fmt::format("{} was called {} times and has no answer here{}", name, times, way_around(name)));
 }
 
-/// The device that comes closest to its card's end decides.
+/// The worst device decides.
 void judge(Rehearsal& r, const Job& job) {
-  bool refused = false, used = false;
-  for (const RehearsedProcess& p : r.processes) {
-    refused = refused || !p.out_of_memory.empty();
-    for (const RehearsedDevice& d : p.devices) {
-      if (used && d.device_used <= r.counters.device_used) continue;
-      used = true;
-      r.counters.allocated = d.allocated;
-      r.counters.reserved = d.reserved;
-      r.counters.device_used = d.device_used;
-      r.worst_rank = p.rank;
-    }
-  }
-  if (!used) return;
+  const auto worst = worst_device(r);
+  if (!worst) return;
+  r.counters.allocated = worst->device->allocated;
+  r.counters.reserved = worst->device->reserved;
+  r.counters.device_used = worst->device->device_used;
+  r.worst_rank = worst->process->rank;
+  const bool refused = std::any_of(r.processes.begin(), r.processes.end(),
+                                   [](const RehearsedProcess& p) { return !p.out_of_memory.empty(); });
   r.margin = static_cast<std::int64_t>(r.counters.capacity.count()) -
              static_cast<std::int64_t>(r.counters.device_used.count());
   std::uint64_t doubt = 0;
@@ -149,6 +144,14 @@ void judge(Rehearsal& r, const Job& job) {
 }
 
 }  // namespace
+
+std::optional<WorstDevice> worst_device(const Rehearsal& r) {
+  std::optional<WorstDevice> found;
+  for (const RehearsedProcess& p : r.processes)
+    for (const RehearsedDevice& d : p.devices)
+      if (!found || d.device_used > found->device->device_used) found = WorstDevice{&p, &d};
+  return found;
+}
 
 Rehearsal rehearse(const Job& job, const RehearsalOptions& options, const std::string& hook,
                    const std::vector<Card>& cards) {

@@ -67,6 +67,13 @@ struct Rehearsal {
   std::optional<Card> smallest;  ///< the card with the least memory that holds what was used
 };
 
+/// The device that came closest to its card's end, and whose it is; nothing where none was used.
+struct WorstDevice {
+  const RehearsedProcess* process;
+  const RehearsedDevice* device;
+};
+std::optional<WorstDevice> worst_device(const Rehearsal& r);
+
 struct RehearsalOptions {
   std::vector<std::string> command;
   int cards = 1;

@@ -38,17 +38,6 @@ std::string devices_table(const Rehearsal& r) {
   return t.str();
 }
 
-const RehearsedDevice* worst(const Rehearsal& r, const RehearsedProcess** process) {
-  const RehearsedDevice* found = nullptr;
-  for (const RehearsedProcess& p : r.processes)
-    for (const RehearsedDevice& d : p.devices)
-      if (!found || d.device_used > found->device_used) {
-        found = &d;
-        *process = &p;
-      }
-  return found;
-}
-
 std::string steps_table(const RehearsedDevice& d) {
   if (d.steps.empty()) return {};
   Table t({true, true, true});
@@ -91,10 +80,9 @@ struct Gap {
 
 /// An estimate describes the second step, when optimizer states exist: its peaks where it was rehearsed.
 std::vector<Gap> gaps(const Rehearsal& r, const Estimate& e) {
-  const RehearsedProcess* process = nullptr;
-  const RehearsedDevice* device = worst(r, &process);
+  const auto worst = worst_device(r);
   RehearsedStep step{r.counters.allocated, r.counters.reserved};
-  if (device && device->steps.size() > 1) step = device->steps[1];
+  if (worst && worst->device->steps.size() > 1) step = worst->device->steps[1];
   return {{"allocated", step.allocated, e.counters.allocated},
           {"reserved", step.reserved, e.counters.reserved},
           {"device used", r.counters.device_used, e.counters.device_used}};
@@ -154,12 +142,12 @@ json process_json(const RehearsedProcess& p) {
 }  // namespace
 
 std::string rehearsal_table(const Rehearsal& r, const std::optional<Estimate>& predicted) {
-  const RehearsedProcess* process = nullptr;
-  const RehearsedDevice* device = worst(r, &process);
+  const auto worst = worst_device(r);
+  const RehearsedProcess* const process = worst ? worst->process : nullptr;
   std::string out = fmt::format("{}  {}: exit status {}{}\n", headline(r), fmt::join(r.command, " "), r.status,
                                 process && !process->torch.empty() ? ", PyTorch " + process->torch : "");
-  if (device) {
-    out += "\n" + devices_table(r) + steps_table(*device) + places_table(*process);
+  if (worst) {
+    out += "\n" + devices_table(r) + steps_table(*worst->device) + places_table(*process);
     if (!process->out_of_memory.empty()) out += "\n" + process->out_of_memory + "\n";
     if (predicted) out += comparison(r, *predicted);
     if (r.smallest)

@@ -1,5 +1,6 @@
 #include "virtualgpu/card.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "virtualgpu/memory.h"
@@ -125,6 +126,8 @@ int attribute(int which) {
     default: return 0;
   }
 }
+
+int blocks_a_multiprocessor(int threads) { return threads > 0 ? std::max(1, threads_a_multiprocessor() / threads) : 1; }
 
 int fill_properties(void* out, int card, Properties layout) {
   if (!is_card(card)) return kInvalidDevice;

@@ -2,7 +2,6 @@
 // are mostly looked up by name.
 #include <dlfcn.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <string>
 
@@ -34,13 +33,7 @@ VGPU_EXPORT int cuMemGetAllocationGranularity(size_t* g, const void*, int) {
   *g = kPage;
   return kSuccess;
 }
-VGPU_EXPORT int cuMemGetInfo_v2(size_t* free, size_t* total) {
-  if (!is_card(current_card())) return kNoDevice;
-  const CardMemory card = memory().card(current_card());
-  *total = card.total;
-  *free = card.total - card.used;
-  return kSuccess;
-}
+VGPU_EXPORT int cuMemGetInfo_v2(size_t* free, size_t* total) { return memory().info(current_card(), free, total); }
 VGPU_EXPORT int cuMemAlloc_v2(Address* p, size_t n) {
   void* at = nullptr;
   const int result = memory().allocate(&at, n, current_card());
@@ -128,8 +121,7 @@ VGPU_EXPORT int cuFuncGetAttribute(int* v, int which, Handle) {
   return kSuccess;
 }
 VGPU_EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* n, Handle, int block, size_t) {
-  constexpr int kThreadsPerMultiprocessor = 39;
-  *n = block > 0 ? std::max(1, attribute(kThreadsPerMultiprocessor) / block) : 1;
+  *n = blocks_a_multiprocessor(block);
   return kSuccess;
 }
 VGPU_EXPORT int cuOccupancyMaxActiveClusters(int* n, Handle, const void*) {

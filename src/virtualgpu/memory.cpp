@@ -159,6 +159,14 @@ CardMemory Memory::card(int which) {
   return cards_[static_cast<size_t>(which)];
 }
 
+int Memory::info(int which, size_t* free, size_t* total) {
+  if (!is_card(which)) return kNoDevice;
+  const CardMemory c = card(which);
+  *total = c.total;
+  *free = c.total - c.used;
+  return kSuccess;
+}
+
 int& current_card() {
   thread_local int card = 0;
   return card;

@@ -55,6 +55,7 @@ class Memory {
   /// The card of a device address; `otherwise` when nothing is there.
   int card_of(const void* p, int otherwise);
   CardMemory card(int which);
+  int info(int card, size_t* free, size_t* total);
   int cards() const { return static_cast<int>(cards_.size()); }
 
  private:

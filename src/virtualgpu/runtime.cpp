@@ -53,11 +53,7 @@ VGPU_EXPORT int cudaHostGetDevicePointer(void** device, void* host, unsigned) {
   return kSuccess;
 }
 VGPU_EXPORT int cudaMemGetInfo(size_t* free, size_t* total) {
-  if (!is_card(current_card())) return checked(kNoDevice);
-  const CardMemory card = memory().card(current_card());
-  *total = card.total;
-  *free = card.total - card.used;
-  return kSuccess;
+  return checked(memory().info(current_card(), free, total));
 }
 VGPU_EXPORT int cudaMemcpy(void* to, const void* from, size_t n, int) {
   copy(to, from, n);
@@ -279,8 +275,7 @@ VGPU_EXPORT int cudaFuncGetAttributes(void* out, const void*) {
   return kSuccess;
 }
 VGPU_EXPORT int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* n, const void*, int block, size_t) {
-  constexpr int kThreadsPerMultiprocessor = 39;
-  *n = block > 0 ? std::max(1, attribute(kThreadsPerMultiprocessor) / block) : 1;
+  *n = blocks_a_multiprocessor(block);
   return kSuccess;
 }
 VGPU_EXPORT int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* n, const void* f, int block, size_t s,

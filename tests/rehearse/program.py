@@ -4,7 +4,7 @@ import sys
 import torch
 
 MIB = 1 << 20
-weights = torch.cuda.Tensor(8 * MIB)
+weights = torch.nn.Parameter(8 * MIB)
 optimizer = torch.optim.optimizer.Optimizer([weights])
 
 
