@@ -48,8 +48,8 @@ long long number_of(const char* name, long long fallback) {
 }
 
 const Settings& settings() {
-  static const Settings s = from_environment();
-  return s;
+  static const Settings* const s = new Settings(from_environment());  // the report at the end of a process needs it
+  return *s;
 }
 
 }  // namespace virtualgpu

@@ -106,6 +106,16 @@ TEST_CASE("a card that is too small, a status passed on, a stop after some steps
   CHECK(near.verdict == Verdict::tight);
 }
 
+TEST_CASE("a program's folder is left as it was, also by the report at the very end") {
+  const Folder f;
+  const fs::path before = fs::current_path();
+  fs::current_path(f.path);
+  const Rehearsal r = rehearse_stub(on_a_card(Bytes(kGiB)), {});
+  fs::current_path(before);
+  CHECK(r.status == 0);
+  CHECK(fs::is_empty(f.path));
+}
+
 TEST_CASE("a program that leaves the card alone has no verdict") {
   RehearsalOptions o;
   o.library = fs::path(VIRTUALGPU_LIBRARY).parent_path();
