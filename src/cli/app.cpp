@@ -27,6 +27,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   c.push_back(batch_command());
   c.push_back(plan_command());
   c.push_back(curve_command());
+  c.push_back(compare_command());
   c.push_back(explain_command());
   c.push_back(timeline_command());
   c.push_back(probe_command());
@@ -137,6 +138,13 @@ std::string typed(int argc, char** argv) {
   return out;
 }
 
+std::vector<std::string> typed_flags(const CLI::App& command) {
+  std::vector<std::string> out;
+  for (const CLI::Option* o : command.get_options())
+    if (o->count() && !o->get_lnames().empty()) out.push_back("--" + o->get_lnames().back());
+  return out;
+}
+
 int report(const UserError& e, bool json) {
   if (json) {
     fmt::print("{}", error_json(e));
@@ -158,6 +166,9 @@ int dispatch(int argc, char** argv) {
                   "--segments 32\n  vramplan explain --model gpt2 --micro-batch 8 --seq 1024\n\n{}",
                   kFooter));
   auto commands = all_commands();
+  char** const separator =
+      std::find_if(argv, argv + argc, [](const char* word) { return std::strcmp(word, "--") == 0; });
+  const std::vector<std::string> rest(std::min(separator + 1, argv + argc), argv + argc);
   for (auto& c : commands) {
     CLI::App* sub = app.add_subcommand(c->name(), c->summary());
     for (const Flag& f : c->flags()) add_flag(*sub, f);
@@ -171,7 +182,7 @@ int dispatch(int argc, char** argv) {
       return 0;
     }
     check_words(app, argc, argv);
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(separator - argv), argv);
   } catch (const CLI::Success& done) {
     return app.exit(done);
   } catch (const CLI::ParseError& e) {
@@ -184,9 +195,15 @@ int dispatch(int argc, char** argv) {
   if (global.colour != "auto" && global.colour != "always" && global.colour != "never")
     throw UserError(fmt::format("'{}' is not a colour setting", global.colour), "--color", "known: auto, always, never",
                     Exit::usage);
-  const Context context{global.data_dir, global.json, use_colour(global.colour), use_utf8(), typed(argc, argv)};
-  for (auto& c : commands)
-    if (c->name() == app.get_subcommands()[0]->get_name()) return static_cast<int>(c->run(context));
+  const CLI::App& chosen = *app.get_subcommands()[0];
+  for (auto& c : commands) {
+    if (c->name() != chosen.get_name()) continue;
+    if (!rest.empty() && !c->takes_rest())
+      throw UserError(fmt::format("{} has no use for what stands behind --", c->name()), rest[0],
+                      fmt::format("see 'vramplan {} --help'", c->name()), Exit::usage);
+    return static_cast<int>(c->run({global.data_dir, global.json, use_colour(global.colour), use_utf8(),
+                                    typed(argc, argv), typed_flags(chosen), rest}));
+  }
   return static_cast<int>(Exit::internal);
 }
 

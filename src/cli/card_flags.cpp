@@ -6,6 +6,7 @@
 #include "cli/values.h"
 #include "read/calibration.h"
 #include "read/data.h"
+#include "read/named_file.h"
 
 namespace vramplan {
 
@@ -27,7 +28,10 @@ std::vector<Flag> CardFlags::flags() {
 
 Card CardFlags::named_card(const Context& context) const {
   std::vector<Card> own;
-  if (!gpu_file_.empty()) own = own_cards(read_file(gpu_file_), gpu_file_);
+  if (!gpu_file_.empty()) {
+    const NamedFile file = read_named(gpu_file_);
+    own = own_cards(file.content, file.name);
+  }
   for (const Card& c : own)
     if (equal_ignoring_case(c.id, gpu_) || equal_ignoring_case(c.name, gpu_)) return c;
   return find_card(Data(context.data_dir).gpus(), gpu_);
@@ -59,7 +63,10 @@ void CardFlags::read(const Context& context, Job& job) const {
   if (!(job.memory_fraction > 0 && job.memory_fraction <= 1))
     throw UserError("a fraction of the card is above 0 and at most 1", "--memory-fraction", "for example 0.9",
                     Exit::usage);
-  if (!calibration_.empty()) job.calibration = read_calibration(read_file(calibration_), calibration_);
+  if (!calibration_.empty()) {
+    const NamedFile file = read_named(calibration_);
+    job.calibration = read_calibration(file.content, file.name);
+  }
   if (job.card && job.card->compute_capability > 0)
     job.run.device = {job.card->compute_capability, job.card->multiprocessors};
   else

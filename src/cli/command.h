@@ -24,7 +24,9 @@ struct Context {
   bool json = false;
   bool colour = false;
   bool utf8 = true;
-  std::string command;  ///< as it was typed
+  std::string command;             ///< as it was typed
+  std::vector<std::string> typed;  ///< the flags that were typed, as "--micro-batch"
+  std::vector<std::string> rest;   ///< what stands behind --
 };
 
 class Command {
@@ -36,12 +38,15 @@ class Command {
   virtual std::vector<Flag> flags() = 0;
   /// Has a --json of its own, which names a file.
   virtual bool writes_json_itself() const { return false; }
+  /// Has a use for what stands behind --.
+  virtual bool takes_rest() const { return false; }
   /// Prints the result on standard output. Throws UserError.
   virtual Exit run(const Context& context) = 0;
 };
 
 std::unique_ptr<Command> estimate_command();
 std::unique_ptr<Command> explain_command();
+std::unique_ptr<Command> compare_command();
 std::unique_ptr<Command> timeline_command();
 std::unique_ptr<Command> batch_command();
 std::unique_ptr<Command> plan_command();

@@ -21,6 +21,7 @@ class CurveCommand final : public Command {
     return all;
   }
   Exit run(const Context& context) override {
+    job_.complete(context);
     const Curve c = segments_curve(job_.job(context));
     fmt::print("{}", csv_           ? curve_csv(c)
                      : context.json ? curve_json(c)

@@ -7,6 +7,8 @@
 #include "render/flat.h"
 #include "render/html.h"
 #include "render/json.h"
+#include "render/markdown.h"
+#include "render/origins.h"
 #include "render/table.h"
 
 namespace vramplan {
@@ -28,11 +30,18 @@ class EstimateCommand final : public Command {
     all.push_back({"--advise", "", "what would save memory and what it costs, also when the job fits", &advise_});
     all.push_back(
         {"--html", "FILE", "also write a page: verdict, timeline, tensors, what to change", &html_, "Output"});
+    all.push_back({"--show-origin", "", "print where each setting comes from, and nothing else", &origins_, "Output"});
+    all.push_back({"--md", "", "tables for an issue or a wiki, as Markdown", &md_, "Output"});
     all.push_back({"--csv", "", "one row of stable columns, for spreadsheets", &csv_, "Output"});
     all.push_back({"--flat", "", "the same row as a JSON object", &flat_, "Output"});
     return all;
   }
   Exit run(const Context& context) override {
+    job_.complete(context);
+    if (origins_) {
+      fmt::print("{}", context.json ? origins_json(job_.all()) : origins_table(job_.all()));
+      return Exit::fits;
+    }
     Estimate e = estimate(job_.job(context));
     if (advise_ || e.verdict == Verdict::does_not_fit) e.advice = advise(e, all_cards(Data(context.data_dir).gpus()));
     if (!html_.empty()) write_output(html_, estimate_html(e, timeline_of(e.job, kTimelineSamples), context.command));
@@ -42,6 +51,7 @@ class EstimateCommand final : public Command {
 
  private:
   std::string text_of(const Estimate& e, const Context& context) const {
+    if (md_) return estimate_markdown(e, context.command);
     if (csv_) return fmt::format("{}\n{}\n", flat_csv_header(), flat_csv_row(flat_values(e)));
     if (flat_) return flat_json(e);
     if (context.json) return estimate_json(e);
@@ -50,7 +60,7 @@ class EstimateCommand final : public Command {
 
   JobFlags job_;
   std::string html_;
-  bool advise_ = false, csv_ = false, flat_ = false;
+  bool advise_ = false, csv_ = false, flat_ = false, md_ = false, origins_ = false;
 };
 
 }  // namespace

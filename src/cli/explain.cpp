@@ -19,6 +19,7 @@ class ExplainCommand final : public Command {
   }
   std::vector<Flag> flags() override { return job_.flags(); }
   Exit run(const Context& context) override {
+    job_.complete(context);
     const Explanation e = explain(job_.job(context));
     fmt::print("{}", context.json ? explain_json(e) : explain_table(e));
     return Exit::fits;

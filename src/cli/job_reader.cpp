@@ -7,6 +7,8 @@ constexpr std::size_t kMostKept = 512;
 
 }  // namespace
 
+JobReader::JobReader(const Context& context) : context_(context), ambient_(ambient_of_jobs()) {}
+
 template <class Make>
 Job JobReader::take(Known& known, const std::string& key, const Make& make) {
   {
@@ -20,6 +22,7 @@ Job JobReader::take(Known& known, const std::string& key, const Make& make) {
 }
 
 Job JobReader::read(JobFlags flags) {
+  flags.complete(ambient_);
   const Job model = take(models_, flags.model_key(), [&] { return flags.model(context_); });
   const Job card = take(cards_, flags.card_key(), [&] { return flags.card(context_); });
   return flags.job(model, card);

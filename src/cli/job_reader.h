@@ -10,7 +10,7 @@ namespace vramplan {
 
 class JobReader {
  public:
-  explicit JobReader(const Context& context) : context_(context) {}
+  explicit JobReader(const Context& context);
   /// As `flags.job`. For several threads at once. Throws UserError.
   Job read(JobFlags flags);
 
@@ -21,6 +21,7 @@ class JobReader {
   Job take(Known& known, const std::string& key, const Make& make);
 
   const Context& context_;
+  Ambient ambient_;
   std::mutex mutex_;
   Known models_, cards_;
 };

@@ -5,6 +5,7 @@
 #include "cli/values.h"
 #include "read/data.h"
 #include "read/model_config.h"
+#include "read/named_file.h"
 
 namespace vramplan {
 
@@ -12,7 +13,7 @@ std::vector<Flag> ModelFlags::flags() {
   const std::string m = "Model", f = "A model by its sizes";
   return {
       {"--model", "NAME", "a preset; 'vramplan models' lists them", &model_, m},
-      {"--config", "FILE", "a Hugging Face config.json ('-' reads standard input)", &config_, m},
+      {"--config", "FILE", "a Hugging Face config.json, or its folder ('-' reads standard input)", &config_, m},
       {"--layers", "L", "number of layers", &layers_, f},
       {"--hidden", "H", "hidden size", &hidden_, f},
       {"--heads", "A", "attention heads", &heads_, f},
@@ -83,8 +84,9 @@ void ModelFlags::read(const Context& context, Job& job) const {
   if (sizes) {
     job.model = free_model(job.assumptions);
   } else {
-    const std::string text = config_.empty() ? Data(context.data_dir).model(model_) : read_file(config_);
-    ReadConfig read = read_model_config(text, config_.empty() ? model_ : config_);
+    const NamedFile file =
+        config_.empty() ? NamedFile{model_, Data(context.data_dir).model(model_)} : read_named(config_);
+    ReadConfig read = read_model_config(file.content, file.name);
     job.model = read.config;
     job.warnings = read.warnings;
     refuse_sizes();

@@ -67,14 +67,17 @@ class PlanCommand final : public Command {
     return all;
   }
   Exit run(const Context& context) override {
+    job_.complete(context);
     if (!sweep_.sweeps.empty()) return sweep(context);
-    const Plan plan = answer(context);
-    fmt::print("{}", context.json ? plan_json(plan) : plan_table(plan, all_));
+    if (max_ == "seq" && !job_.given("--seq")) job_.set("--seq", multiple_.empty() ? "1" : multiple_);
+    const Job job = job_.job(context);
+    const Plan plan = answer(job, context);
+    fmt::print("{}", context.json ? plan_json(plan, job) : plan_table(plan, all_));
     return plan.answer ? Exit::fits : Exit::does_not_fit;
   }
 
  private:
-  Plan answer(const Context& context) {
+  Plan answer(const Job& job, const Context& context) {
     if (int(!max_.empty()) + int(!smallest_.empty()) + int(!min_.empty()) > 1)
       throw UserError("one question at a time", "--max", "give one of --max, --smallest and --min", Exit::usage);
     PlanOptions options;
@@ -82,8 +85,6 @@ class PlanCommand final : public Command {
     options.multiple = count_or(multiple_, "--multiple", 1);
     if (options.multiple < 1)
       throw UserError("sequence lengths are multiples of at least 1", "--multiple", "for example 128", Exit::usage);
-    if (max_ == "seq" && !job_.given("--seq")) job_.set("--seq", std::to_string(options.multiple));
-    const Job job = job_.job(context);
     if (max_ == "micro-batch") return largest_micro_batch(job, options);
     if (max_ == "seq") return longest_sequence(job, options);
     if (smallest_ == "gpu") {

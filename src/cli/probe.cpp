@@ -38,6 +38,7 @@ class ProbeCommand final : public Command {
       throw UserError("there is no GPU backend yet", "--backend", "use --backend host", Exit::bad_input);
     if (!backend_.empty() && backend_ != "auto" && backend_ != "host")
       throw UserError(fmt::format("'{}' is not a backend", backend_), "--backend", "known: auto, host", Exit::usage);
+    job_.complete(context);
     if (!dtype_.empty() && job_.given("--precision"))
       throw UserError("--dtype and --precision say the same", "--dtype", "give one of them", Exit::usage);
     if (!dtype_.empty()) job_.set("--precision", dtype_);

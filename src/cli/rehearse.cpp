@@ -29,6 +29,7 @@ class RehearseCommand final : public Command {
            "The program's exit status is passed on; 1 when it ran out of memory, 3 when it never used a card.\n";
   }
   bool writes_json_itself() const override { return true; }
+  bool takes_rest() const override { return true; }
   std::vector<Flag> flags() override {
     std::vector<Flag> all = job_.flags();
     const std::string r = "Rehearsal";
@@ -47,9 +48,11 @@ class RehearseCommand final : public Command {
   }
 
   Exit run(const Context& context) override {
+    command_.insert(command_.end(), context.rest.begin(), context.rest.end());
     if (command_.empty())
       throw UserError("no command to rehearse", "rehearse", "vramplan rehearse --gpu h100-sxm -- python train.py",
                       Exit::usage);
+    job_.complete(context);
     const Job job = compare_ ? job_.job(context) : job_.card(context);
     std::optional<Estimate> predicted;
     if (compare_) predicted = estimate(job);

@@ -43,6 +43,7 @@ class TimelineCommand final : public Command {
     return all;
   }
   Exit run(const Context& context) override {
+    job_.complete(context);
     const Job job = job_.job(context);
     const bool files = !html_.empty() || !svg_.empty() || !trace_.empty();
     const Timeline t = timeline_of(job, files || context.json ? kTimelineSamples : kColumns);
@@ -50,7 +51,7 @@ class TimelineCommand final : public Command {
     if (!svg_.empty()) write_output(svg_, timeline_svg_file(t));
     if (!trace_.empty()) write_output(trace_, timeline_trace(t));
     if (context.json)
-      fmt::print("{}", timeline_json(t));
+      fmt::print("{}", timeline_json(t, job));
     else if (!files)
       fmt::print("{}", text(job, t, context.utf8));
     return Exit::fits;

@@ -1,5 +1,7 @@
 #include "render/curve.h"
 
+#include "render/document.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -107,19 +109,18 @@ std::string curve_table(const Curve& c, const TextStyle& style) {
 }
 
 std::string curve_json(const Curve& c) {
-  json j{{"schema_version", 1},
-         {"kind", "curve"},
-         {"best", c.best},
-         {"square_root", c.root},
-         {"without_checkpointing", {{"held", c.without.held.count()}, {"peak", c.without.peak.count()}}},
-         {"textbook",
-          {{"layer", c.textbook.layer.count()},
-           {"boundary", c.textbook.boundary.count()},
-           {"best_segments", c.textbook.best_segments},
-           {"best", c.textbook.best.count()},
-           {"recursive", c.textbook.recursive.count()},
-           {"recursive_forwards", c.textbook.recursive_forwards}}},
-         {"points", json::array()}};
+  json j = document("curve");
+  j.update({{"best", c.best},
+            {"square_root", c.root},
+            {"without_checkpointing", {{"held", c.without.held.count()}, {"peak", c.without.peak.count()}}},
+            {"textbook",
+             {{"layer", c.textbook.layer.count()},
+              {"boundary", c.textbook.boundary.count()},
+              {"best_segments", c.textbook.best_segments},
+              {"best", c.textbook.best.count()},
+              {"recursive", c.textbook.recursive.count()},
+              {"recursive_forwards", c.textbook.recursive_forwards}}},
+            {"points", json::array()}});
   j["unequal"] = c.uneven_point ? json{{"checkpoint", checkpoint_word(c.uneven)},
                                        {"peak", c.uneven_point->peak.count()},
                                        {"activation_peak", c.uneven_point->activation_peak.count()}}
@@ -133,7 +134,8 @@ std::string curve_json(const Curve& c) {
                            {"recompute", p.recompute_share},
                            {"step_seconds", p.time ? json(p.time->total()) : json()},
                            {"verdict", std::string(name_of(p.verdict))}});
-  return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  j["job"] = job_json(c.job);
+  return document_text(j);
 }
 
 std::string curve_csv(const Curve& c) {

@@ -1,6 +1,7 @@
 #include "render/json.h"
 
 #include "render/advice.h"
+#include "render/document.h"
 
 #include <nlohmann/json.hpp>
 
@@ -10,80 +11,6 @@ namespace vramplan {
 namespace {
 
 using json = nlohmann::ordered_json;
-
-json document(const char* kind) { return {{"schema_version", 1}, {"kind", kind}}; }
-std::string text(const json& j) { return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n"; }
-
-json model_of(const ModelConfig& m) {
-  json j{{"name", m.name},
-         {"architecture", word_for(kArchitectures, m.architecture)},
-         {"layers", m.layers},
-         {"hidden", m.hidden},
-         {"heads", m.heads},
-         {"kv_heads", m.kv_heads},
-         {"head_dim", m.head_dim},
-         {"ffn", m.ffn},
-         {"vocab", m.vocab},
-         {"positions", m.positions},
-         {"norm", word_for(kNorms, m.norm)},
-         {"mlp", word_for(kMlps, m.mlp)},
-         {"position", word_for(kPositions, m.position)},
-         {"tied", m.tied},
-         {"qkv_bias", m.qkv_bias},
-         {"out_bias", m.out_bias},
-         {"mlp_bias", m.mlp_bias},
-         {"embedding_dropout", m.embedding_dropout},
-         {"attention_dropout", m.attention_dropout},
-         {"residual_dropout", m.residual_dropout}};
-  j["window"] = m.window ? json(*m.window) : json();
-  j["full_layers"] = m.full_layers;
-  return j;
-}
-
-json job_of(const Job& job) {
-  const TrainOptions& r = job.run;
-  json run{{"micro_batch", r.micro_batch},
-           {"seq", r.seq},
-           {"accumulate", r.accumulate},
-           {"precision", word_for(kPrecisions, r.precision)},
-           {"optimizer", optimizer_word(r.optimizer)},
-           {"optimizer_form", word_for(kForms, r.optimizer.form)},
-           {"momentum", r.optimizer.momentum},
-           {"weight_decay", r.optimizer.weight_decay},
-           {"amsgrad", r.optimizer.amsgrad},
-           {"optimizer_in_backward", r.optimizer.in_backward},
-           {"fp32_embedding_states", r.optimizer.fp32_embeddings},
-           {"optimizer_on_host", r.optimizer.on_host},
-           {"ema", r.ema},
-           {"checkpoint", checkpoint_word(r.checkpoint)},
-           {"attention", word_for(kAttentions, r.attention)},
-           {"score_copies", r.score_copies},
-           {"dropout_mask", word_for(kMaskTypes, r.dropout_mask)},
-           {"clip", r.clip ? json(*r.clip) : json()},
-           {"keeps_output", r.keeps_output}};
-  run["lora"] = r.lora ? json{{"r", r.lora->rank},        {"targets", r.lora->targets},
-                              {"scale", r.lora->scale()}, {"dropout", r.lora->dropout},
-                              {"save", r.lora->saved},    {"dtype", word_for(kAdapterTypes, r.lora->full_precision)}}
-                       : json();
-  run["fp32_gradients"] = r.fp32_gradients;
-  run["zero_in_place"] = r.zero_in_place;
-  run["use_cache"] = r.use_cache;
-  run["evaluate"] = r.evaluate;
-  run["ddp"] = r.ddp ? json(word_for(kBuckets, r.bucket_views)) : json();
-  run["loss"] = loss_word(r.loss);
-  run["quant"] = r.quant ? json(quant_word(*r.quant)) : json();
-  json j{{"model", model_of(job.model)}, {"run", run}};
-  j["gpu"] = job.card ? json{{"id", job.card->id},
-                             {"name", job.card->name},
-                             {"usable", job.card->usable.count()},
-                             {"usable_basis", job.card->usable_basis}}
-                      : json();
-  j["allocator"] = job.allocator;
-  j["reserve"] = job.reserve.count();
-  j["memory_fraction"] = job.memory_fraction;
-  j["calibration"] = job.calibration.origin;
-  return j;
-}
 
 json tree_of(const ByteRow& row) {
   json j{{"name", row.name}, {"bytes", row.bytes.count()}};
@@ -160,8 +87,8 @@ std::string estimate_json(const Estimate& e) {
   j["assumptions"] = e.assumptions;
   j["warnings"] = e.warnings;
   j["advice"] = e.advice ? advice_json(*e.advice) : json();
-  j["job"] = job_of(e.job);
-  return text(j);
+  j["job"] = job_json(e.job);
+  return document_text(j);
 }
 
 std::string explain_json(const Explanation& e) {
@@ -183,8 +110,8 @@ std::string explain_json(const Explanation& e) {
                               {"share", r.value},
                               {"found", r.found},
                               {"why", r.why}});
-  j["job"] = job_of(e.job);
-  return text(j);
+  j["job"] = job_json(e.job);
+  return document_text(j);
 }
 
 std::string validate_json(const std::vector<ValidatedGroup>& groups) {
@@ -220,7 +147,7 @@ std::string validate_json(const std::vector<ValidatedGroup>& groups) {
   j["not_expressed"] = json::array();
   for (const auto& [why, cases] : reasons_not_expressed(groups))
     j["not_expressed"].push_back({{"why", why}, {"cases", cases}});
-  return text(j);
+  return document_text(j);
 }
 
 std::string cards_json(const std::vector<Card>& cards) {
@@ -238,7 +165,7 @@ std::string cards_json(const std::vector<Card>& cards) {
                          {"usable_basis", c.usable_basis},
                          {"bandwidth_gbs", c.bandwidth_gbs},
                          {"bf16_tflops", c.tflops.bf16}});
-  return text(j);
+  return document_text(j);
 }
 
 std::string card_facts_json(const std::vector<CardFact>& facts) {
@@ -246,25 +173,25 @@ std::string card_facts_json(const std::vector<CardFact>& facts) {
   j["fields"] = json::array();
   for (const CardFact& f : facts)
     j["fields"].push_back({{"name", f.field}, {"value", f.value}, {"unit", f.unit}, {"source", f.source}});
-  return text(j);
+  return document_text(j);
 }
 
 std::string models_json(const std::vector<ModelLine>& models) {
   json j = document("models");
   j["models"] = json::array();
   for (const ModelLine& m : models) {
-    json row = model_of(m.config);
+    json row = model_json(m.config);
     row["name"] = m.name;
     row["parameters"] = parameter_count(m.config);
     j["models"].push_back(std::move(row));
   }
-  return text(j);
+  return document_text(j);
 }
 
 std::string error_json(const UserError& e) {
   json j = document("error");
   j["error"] = {{"code", static_cast<int>(e.status)}, {"message", e.what()}, {"where", e.where}, {"hint", e.hint}};
-  return text(j);
+  return document_text(j);
 }
 
 }  // namespace vramplan

@@ -1,5 +1,7 @@
 #include "render/plan.h"
 
+#include "render/document.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -105,13 +107,15 @@ std::string plan_table(const Plan& p, bool all) {
   return out;
 }
 
-std::string plan_json(const Plan& p) {
-  json j{{"schema_version", 1}, {"kind", "plan"}, {"question", p.question}};
+std::string plan_json(const Plan& p, const Job& job) {
+  json j = document("plan");
+  j["question"] = p.question;
   j["answer"] = p.answer ? candidate_json(p.candidates[*p.answer]) : json();
   j["candidates"] = json::array();
   for (const Candidate& c : p.candidates) j["candidates"].push_back(candidate_json(c));
   j["notes"] = p.notes;
-  return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  j["job"] = job_json(job);
+  return document_text(j);
 }
 
 }  // namespace vramplan

@@ -10,6 +10,7 @@ namespace vramplan {
 /// The answer first, then the candidates worth seeing, or all of them, each dominated one with what dominates it.
 std::string plan_table(const Plan& plan, bool all);
 /// {"question", "answer", "candidates"}: every candidate, bytes as integers.
-std::string plan_json(const Plan& plan);
+/// `job`: what was asked about.
+std::string plan_json(const Plan& plan, const Job& job);
 
 }  // namespace vramplan

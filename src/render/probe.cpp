@@ -1,5 +1,7 @@
 #include "render/probe.h"
 
+#include "render/document.h"
+
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -63,7 +65,9 @@ std::string probe_table(const Probe& p) {
 }
 
 std::string probe_json(const Probe& p) {
-  json j{{"schema_version", 1}, {"kind", "probe"}, {"backend", p.backend}, {"agrees", agrees(p)}};
+  json j = document("probe");
+  j["backend"] = p.backend;
+  j["agrees"] = agrees(p);
   j["phases"] = json::array();
   for (const ProbedPhase& phase : p.phases)
     j["phases"].push_back({{"name", name_of(phase.phase)},
@@ -80,7 +84,8 @@ std::string probe_json(const Probe& p) {
   j["gradients"] = p.gradients;
   j["first_difference"] = p.first_difference.empty() ? json() : json(p.first_difference);
   j["self_test"] = p.self_test ? json(*p.self_test) : json();
-  return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  j["job"] = job_json(p.job);
+  return document_text(j);
 }
 
 }  // namespace vramplan

@@ -1,5 +1,7 @@
 #include "render/rehearsal.h"
 
+#include "render/document.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -163,25 +165,24 @@ std::string rehearsal_table(const Rehearsal& r, const std::optional<Estimate>& p
 }
 
 std::string rehearsal_json(const Rehearsal& r, const std::optional<Estimate>& predicted) {
-  json j{{"schema_version", 1},
-         {"kind", "rehearsal"},
-         {"command", r.command},
-         {"exit_status", r.status},
-         {"gpu", r.card.id},
-         {"cards", r.cards},
-         {"verdict", std::string(name_of(r.verdict))},
-         {"margin", r.margin},
-         {"context", r.context.count()},
-         {"counters",
-          {{"allocated", r.counters.allocated.count()},
-           {"reserved", r.counters.reserved.count()},
-           {"device_used", r.counters.device_used.count()},
-           {"capacity", r.counters.capacity.count()}}},
-         {"worst_rank", r.worst_rank},
-         {"smallest_gpu", r.smallest ? json(r.smallest->id) : json()},
-         {"processes", json::array()},
-         {"assumptions", r.assumptions},
-         {"warnings", r.warnings}};
+  json j = document("rehearsal");
+  j.update({{"command", r.command},
+            {"exit_status", r.status},
+            {"gpu", r.card.id},
+            {"cards", r.cards},
+            {"verdict", std::string(name_of(r.verdict))},
+            {"margin", r.margin},
+            {"context", r.context.count()},
+            {"counters",
+             {{"allocated", r.counters.allocated.count()},
+              {"reserved", r.counters.reserved.count()},
+              {"device_used", r.counters.device_used.count()},
+              {"capacity", r.counters.capacity.count()}}},
+            {"worst_rank", r.worst_rank},
+            {"smallest_gpu", r.smallest ? json(r.smallest->id) : json()},
+            {"processes", json::array()},
+            {"assumptions", r.assumptions},
+            {"warnings", r.warnings}});
   for (const RehearsedProcess& p : r.processes) j["processes"].push_back(process_json(p));
   if (predicted) {
     for (const Gap& g : gaps(r, *predicted)) {
@@ -190,7 +191,7 @@ std::string rehearsal_json(const Rehearsal& r, const std::optional<Estimate>& pr
       j["compared"][key] = {{"rehearsed", g.rehearsed.count()}, {"estimate", g.predicted.count()}};
     }
   }
-  return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  return document_text(j);
 }
 
 }  // namespace vramplan

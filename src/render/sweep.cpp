@@ -1,5 +1,7 @@
 #include "render/sweep.h"
 
+#include "render/document.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -59,11 +61,10 @@ std::string sweep_csv(const SweepTable& table) {
 }
 
 std::string sweep_json(const SweepTable& table) {
-  json j{{"schema_version", 1},
-         {"kind", "sweep"},
-         {"flags", table.flags},
-         {"complete", table.complete},
-         {"rows", json::array()}};
+  json j = document("sweep");
+  j["flags"] = table.flags;
+  j["complete"] = table.complete;
+  j["rows"] = json::array();
   for (const SweepRow& r : table.rows) {
     json row;
     for (std::size_t i = 0; i < table.flags.size(); ++i) row[table.flags[i]] = r.values[i];
@@ -80,7 +81,7 @@ std::string sweep_json(const SweepTable& table) {
       row["error"] = r.error;
     j["rows"].push_back(std::move(row));
   }
-  return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  return document_text(j);
 }
 
 }  // namespace vramplan

@@ -1,5 +1,7 @@
 #include "render/trace.h"
 
+#include "render/document.h"
+
 #include <nlohmann/json.hpp>
 
 namespace vramplan {
@@ -16,9 +18,11 @@ json categories_of(const TimelineSample& s) {
 
 }  // namespace
 
-std::string timeline_json(const Timeline& t) {
-  json j{
-      {"schema_version", 1}, {"kind", "timeline"}, {"events", t.events}, {"peak", t.peak}, {"samples", json::array()}};
+std::string timeline_json(const Timeline& t, const Job& job) {
+  json j = document("timeline");
+  j["events"] = t.events;
+  j["peak"] = t.peak;
+  j["samples"] = json::array();
   for (const TimelineSample& s : t.samples)
     j["samples"].push_back({{"event", s.event},
                             {"phase", name_of(s.phase)},
@@ -26,7 +30,8 @@ std::string timeline_json(const Timeline& t) {
                             {"module", s.module},
                             {"live", s.live.count()},
                             {"categories", categories_of(s)}});
-  return j.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+  j["job"] = job_json(job);
+  return document_text(j);
 }
 
 std::string timeline_trace(const Timeline& t) {

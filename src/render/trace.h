@@ -9,6 +9,6 @@ namespace vramplan {
 
 std::string timeline_trace(const Timeline& t);
 /// {"kind": "timeline", "events", "peak", "samples": [{"event", "phase", "layer", "module", "live", "categories"}]}
-std::string timeline_json(const Timeline& t);
+std::string timeline_json(const Timeline& t, const Job& job);
 
 }  // namespace vramplan

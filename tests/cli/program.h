@@ -21,13 +21,14 @@ inline std::string slurp(const std::string& path) {
   return {std::istreambuf_iterator<char>(f), {}};
 }
 
-inline Result run(const std::string& arguments, const std::string& input = "") {
+/// `before` the program: "env NAME=value ".
+inline Result run(const std::string& arguments, const std::string& input = "", const std::string& before = "") {
   char folder[] = "/tmp/vramplan-cli-XXXXXX";
   REQUIRE(mkdtemp(folder));
   const std::string at(folder);
   std::ofstream(at + "/in") << input;
   const int status = std::system(
-      (std::string(VRAMPLAN_BINARY) + " " + arguments + " <" + at + "/in >" + at + "/out 2>" + at + "/err").c_str());
+      (before + VRAMPLAN_BINARY + " " + arguments + " <" + at + "/in >" + at + "/out 2>" + at + "/err").c_str());
   Result r{slurp(at + "/out"), slurp(at + "/err"), WIFEXITED(status) ? WEXITSTATUS(status) : -1};
   for (const char* name : {"/in", "/out", "/err"}) std::remove((at + name).c_str());
   std::remove(folder);

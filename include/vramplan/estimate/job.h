@@ -11,6 +11,13 @@
 
 namespace vramplan {
 
+/// A flag that has a value, and who gave it: the command line, a job file, the environment, the defaults file.
+struct GivenFlag {
+  std::string flag;    ///< "--micro-batch"
+  std::string value;   ///< as text; "true" for a switch; a file as {"file": its name, "content": what stands in it}
+  std::string origin;  ///< "command line"
+};
+
 struct Job {
   ModelConfig model;
   TrainOptions run;
@@ -23,6 +30,7 @@ struct Job {
   double memory_fraction = 1;            ///< torch.cuda.set_per_process_memory_fraction
   std::vector<std::string> assumptions;  ///< values that were not given and matter, one sentence each
   std::vector<std::string> warnings;     ///< from reading the input
+  std::vector<GivenFlag> given;          ///< the flags that make this job again; empty for one that was not read
 };
 
 /// Another sequence length.

@@ -1,0 +1,96 @@
+#include "render/document.h"
+
+#include "train/words.h"
+
+namespace vramplan {
+
+using json = nlohmann::ordered_json;
+
+namespace {
+
+/// What makes the same job again when it is given as --job. A file is an object.
+json flags_of(const Job& job) {
+  json j = json::object();
+  for (const GivenFlag& g : job.given)
+    j[g.flag.substr(2)] = g.value.starts_with('{') ? json::parse(g.value) : json(g.value);
+  return j;
+}
+
+}  // namespace
+
+json document(const char* kind) { return {{"schema_version", 1}, {"kind", kind}}; }
+
+std::string document_text(const json& j) { return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n"; }
+
+json model_json(const ModelConfig& m) {
+  json j{{"name", m.name},
+         {"architecture", word_for(kArchitectures, m.architecture)},
+         {"layers", m.layers},
+         {"hidden", m.hidden},
+         {"heads", m.heads},
+         {"kv_heads", m.kv_heads},
+         {"head_dim", m.head_dim},
+         {"ffn", m.ffn},
+         {"vocab", m.vocab},
+         {"positions", m.positions},
+         {"norm", word_for(kNorms, m.norm)},
+         {"mlp", word_for(kMlps, m.mlp)},
+         {"position", word_for(kPositions, m.position)},
+         {"tied", m.tied},
+         {"qkv_bias", m.qkv_bias},
+         {"out_bias", m.out_bias},
+         {"mlp_bias", m.mlp_bias},
+         {"embedding_dropout", m.embedding_dropout},
+         {"attention_dropout", m.attention_dropout},
+         {"residual_dropout", m.residual_dropout}};
+  j["window"] = m.window ? json(*m.window) : json();
+  j["full_layers"] = m.full_layers;
+  return j;
+}
+
+json job_json(const Job& job) {
+  const TrainOptions& r = job.run;
+  json run{{"micro_batch", r.micro_batch},
+           {"seq", r.seq},
+           {"accumulate", r.accumulate},
+           {"precision", word_for(kPrecisions, r.precision)},
+           {"optimizer", optimizer_word(r.optimizer)},
+           {"optimizer_form", word_for(kForms, r.optimizer.form)},
+           {"momentum", r.optimizer.momentum},
+           {"weight_decay", r.optimizer.weight_decay},
+           {"amsgrad", r.optimizer.amsgrad},
+           {"optimizer_in_backward", r.optimizer.in_backward},
+           {"fp32_embedding_states", r.optimizer.fp32_embeddings},
+           {"optimizer_on_host", r.optimizer.on_host},
+           {"ema", r.ema},
+           {"checkpoint", checkpoint_word(r.checkpoint)},
+           {"attention", word_for(kAttentions, r.attention)},
+           {"score_copies", r.score_copies},
+           {"dropout_mask", word_for(kMaskTypes, r.dropout_mask)},
+           {"clip", r.clip ? json(*r.clip) : json()},
+           {"keeps_output", r.keeps_output}};
+  run["lora"] = r.lora ? json{{"r", r.lora->rank},        {"targets", r.lora->targets},
+                              {"scale", r.lora->scale()}, {"dropout", r.lora->dropout},
+                              {"save", r.lora->saved},    {"dtype", word_for(kAdapterTypes, r.lora->full_precision)}}
+                       : json();
+  run["fp32_gradients"] = r.fp32_gradients;
+  run["zero_in_place"] = r.zero_in_place;
+  run["use_cache"] = r.use_cache;
+  run["evaluate"] = r.evaluate;
+  run["ddp"] = r.ddp ? json(word_for(kBuckets, r.bucket_views)) : json();
+  run["loss"] = loss_word(r.loss);
+  run["quant"] = r.quant ? json(quant_word(*r.quant)) : json();
+  json j{{"flags", flags_of(job)}, {"model", model_json(job.model)}, {"run", run}};
+  j["gpu"] = job.card ? json{{"id", job.card->id},
+                             {"name", job.card->name},
+                             {"usable", job.card->usable.count()},
+                             {"usable_basis", job.card->usable_basis}}
+                      : json();
+  j["allocator"] = job.allocator;
+  j["reserve"] = job.reserve.count();
+  j["memory_fraction"] = job.memory_fraction;
+  j["calibration"] = job.calibration.origin;
+  return j;
+}
+
+}  // namespace vramplan

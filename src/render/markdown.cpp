@@ -1,0 +1,80 @@
+#include "render/markdown.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "render/table.h"
+
+namespace vramplan {
+namespace {
+
+/// A cell: no pipe ends it, no tag or mark of Markdown is read in it, no line break leaves it.
+std::string cell(std::string_view text) {
+  std::string out;
+  for (const char c : text)
+    if (c == '\n' || c == '\r')
+      out += ' ';
+    else if (std::string_view("|\\`*_<>[]").find(c) != std::string_view::npos)
+      out += std::string("\\") + c;
+    else
+      out += c;
+  return out;
+}
+
+std::string row(const std::vector<std::string>& cells) { return fmt::format("| {} |\n", fmt::join(cells, " | ")); }
+
+std::string bytes_table(std::string_view what, const std::vector<std::pair<std::string, Bytes>>& rows) {
+  std::string out = fmt::format("\n| {} | size | bytes |\n| --- | ---: | ---: |\n", what);
+  for (const auto& [name, bytes] : rows)
+    out += row({cell(name), format_bytes(bytes), fmt::format("{}", bytes.count())});
+  return out;
+}
+
+std::string list(std::string_view title, const std::vector<std::string>& lines) {
+  std::string out = lines.empty() ? "" : fmt::format("\n{}:\n\n", title);
+  for (const std::string& l : lines) out += "- " + cell(l) + "\n";
+  return out;
+}
+
+std::string advice(const Estimate& e) {
+  if (!e.advice || e.advice->levers.empty()) return {};
+  std::string out = "\n| change | saves | then |\n| --- | ---: | --- |\n";
+  for (const Advice& a : e.advice->levers)
+    out += row({cell(a.flags), fmt::format("{:.2f} GiB", static_cast<double>(a.saved) / static_cast<double>(kGiB)),
+                a.verdict == Verdict::unknown ? "" : std::string(name_of(a.verdict))});
+  return out;
+}
+
+/// A fence longer than any run of backticks inside.
+std::string code(const std::string& text) {
+  std::string fence = "```";
+  while (text.find(fence) != std::string::npos) fence += '`';
+  return fmt::format("\n{0}sh\n{1}\n{0}\n", fence, text);
+}
+
+}  // namespace
+
+std::string estimate_markdown(const Estimate& e, const std::string& command) {
+  std::string out = e.job.card
+                        ? fmt::format("**{}** on {}: needs {} of {} usable, uncertain by {}\n", name_of(e.verdict),
+                                      cell(e.job.card->name), format_gib(e.counters.device_used),
+                                      format_gib(e.counters.capacity), format_gib(e.uncertainty))
+                        : fmt::format("Needs **{}** at the peak of a step\n", format_gib(e.counters.device_used));
+  out += "\n" + cell(job_line(e)) + "\n" + code(command);
+  std::vector<std::pair<std::string, Bytes>> rows;
+  for (const ByteRow& r : e.tree.children)
+    if (r.bytes > Bytes()) rows.emplace_back(r.name, r.bytes);
+  rows.emplace_back("device used", e.tree.bytes);
+  out += bytes_table(fmt::format("at the peak, in {}", name_of(e.peak_phase)), rows);
+  rows = {
+      {"allocated", e.counters.allocated}, {"reserved", e.counters.reserved}, {"device used", e.counters.device_used}};
+  if (e.job.card) rows.emplace_back("capacity", e.counters.capacity);
+  out += bytes_table("counter", rows);
+  rows.clear();
+  for (const PhasePeak& p : e.phases) rows.emplace_back(name_of(p.phase), p.peak);
+  out += bytes_table("peak of a phase, of tensors", rows);
+  out += advice(e);
+  return out + list("Assumed", e.assumptions) + list("Warnings", e.warnings);
+}
+
+}  // namespace vramplan

@@ -1,0 +1,12 @@
+// An estimate as Markdown tables, for an issue, a pull request or a wiki. What comes from the user is escaped.
+#pragma once
+#include <string>
+
+#include "vramplan/estimate/estimate.h"
+
+namespace vramplan {
+
+/// `command` reproduces it.
+std::string estimate_markdown(const Estimate& e, const std::string& command);
+
+}  // namespace vramplan
