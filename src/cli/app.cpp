@@ -1,81 +1,51 @@
 // The command line: the only file that knows the option parser.
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <clocale>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include "base/suggest.h"
 #include "base/version.h"
-#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/help.h"
 #include "render/json.h"
 
 namespace vramplan {
 namespace {
 
-constexpr const char* kFooter =
-    "Exit status: 0 fits or done, 1 does not fit, 2 usage, 3 bad input, 4 out of memory while measuring,\n"
-    "5 a check failed, 70 internal error, 130 interrupted.\n"
-    "NO_COLOR and --color never switch colour off; it is off when output is not a terminal.";
-
-std::vector<std::unique_ptr<Command>> all_commands() {
-  std::vector<std::unique_ptr<Command>> c;
-  c.push_back(estimate_command());
-  c.push_back(batch_command());
-  c.push_back(plan_command());
-  c.push_back(curve_command());
-  c.push_back(compare_command());
-  c.push_back(explain_command());
-  c.push_back(timeline_command());
-  c.push_back(probe_command());
-  c.push_back(rehearse_command());
-  c.push_back(validate_command());
-  c.push_back(gpus_command());
-  c.push_back(models_command());
-  return c;
-}
-
-struct Global {
-  std::string data_dir, colour = "auto";
-  bool json = false;
-};
-
 void add_flag(CLI::App& app, const Flag& f) {
-  CLI::Option* option = nullptr;
   if (auto* const* text = std::get_if<std::string*>(&f.target))
-    option = app.add_option(f.names, **text, f.help);
+    app.add_option(f.names, **text, f.help);
   else if (auto* const* list = std::get_if<std::vector<std::string>*>(&f.target))
-    option = app.add_option(f.names, **list, f.help);
+    app.add_option(f.names, **list, f.help);
   else
-    option = app.add_flag(f.names, *std::get<bool*>(f.target), f.help);
-  if (!f.value.empty()) option->option_text(f.value);
-  option->group(f.group);
+    app.add_flag(f.names, *std::get<bool*>(f.target), f.help);
 }
 
-void add_global(CLI::App& app, Global& g, bool json) {
-  if (json) app.add_flag("--json", g.json, "one JSON document on standard output, errors too")->group("Output");
-  app.add_option("--color", g.colour, "auto, always, never")->option_text("WHEN")->group("Output");
-  app.add_option("--data-dir", g.data_dir, "use this folder instead of the data compiled in")
-      ->option_text("DIR")
-      ->group("Output");
+UserError unknown_command(const std::string& word) {
+  std::vector<std::string> names;
+  for (const auto& c : all_commands())
+    if (!c->hidden()) names.push_back(c->name());
+  return {fmt::format("'{}' is not a command", word), "vramplan",
+          did_you_mean(word, names, fmt::format("commands: {}", fmt::join(names, ", "))), Exit::usage};
 }
 
 /// An unknown flag or subcommand, reported with a suggestion before the parser complains about what is missing.
 void check_words(const CLI::App& app, int argc, char** argv) {
   if (argc < 2) return;
-  std::vector<std::string> names;
   const CLI::App* chosen = nullptr;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(sub->get_name());
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
     if (sub->get_name() == argv[1]) chosen = sub;
-  }
   if (!chosen) {
-    if (argv[1][0] != '-')
-      throw UserError(fmt::format("'{}' is not a command", argv[1]), "vramplan",
-                      did_you_mean(argv[1], names, fmt::format("commands: {}", fmt::join(names, ", "))), Exit::usage);
+    if (argv[1][0] != '-') throw unknown_command(argv[1]);
     return;
   }
   const bool separated = std::any_of(argv, argv + argc, [](const char* a) { return std::strcmp(a, "--") == 0; });
@@ -118,6 +88,16 @@ bool use_utf8() {
   return false;
 }
 
+/// Of the terminal; 80 when there is none.
+std::size_t width() {
+  constexpr std::size_t kPiped = 80, kNarrowest = 60, kWidest = 120;
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kPiped;
+  return std::clamp<std::size_t>(size.ws_col, kNarrowest, kWidest);
+}
+
+std::string version_line() { return fmt::format("vramplan {}\n", version_text()); }
+
 /// Words that a shell would read otherwise are quoted.
 std::string typed(int argc, char** argv) {
   std::string out = "vramplan";
@@ -155,42 +135,51 @@ int report(const UserError& e, bool json) {
   return static_cast<int>(e.status);
 }
 
+/// --help, --help-all, help COMMAND and --version, wherever they stand before --. Nothing when none is asked for.
+std::optional<std::string> asked_for_help(const std::vector<std::string>& words) {
+  const auto asks = [&](std::initializer_list<std::string_view> names) {
+    return std::any_of(words.begin(), words.end(),
+                       [&](const std::string& w) { return std::find(names.begin(), names.end(), w) != names.end(); });
+  };
+  const bool first_is_help = !words.empty() && words[0] == "help";
+  if (words.empty() || words[0] == "--version") return words.empty() ? program_help(width()) : version_line();
+  const bool all = asks({"--help-all"});
+  if (!first_is_help && !all && !asks({"-h", "--help"})) return std::nullopt;
+  const std::size_t named = first_is_help ? 1 : 0;
+  if (named >= words.size() || words[named].starts_with('-')) return program_help(width());
+  for (const auto& c : all_commands())
+    if (c->name() == words[named]) return command_help(*c, all, width());
+  if (first_is_help) throw unknown_command(words[named]);
+  return std::nullopt;  // reported with what is wrong
+}
+
+/// Turns standard output off.
+void silence() {
+  if (!std::freopen("/dev/null", "w", stdout)) throw std::runtime_error("cannot open /dev/null");
+}
+
 int dispatch(int argc, char** argv) {
-  CLI::App app("Plans GPU memory for training: predicts the peak of a step, exactly, without a GPU.", "vramplan");
-  Global global;
-  std::string version = std::string("vramplan ") + version_text();
-  app.set_version_flag("--version", version);
-  app.require_subcommand(0, 1);
-  app.footer(
-      fmt::format("Examples:\n  vramplan estimate --model llama-3.1-8b --gpu a100-80gb --micro-batch 1 --seq 8192 "
-                  "--segments 32\n  vramplan explain --model gpt2 --micro-batch 8 --seq 1024\n\n{}",
-                  kFooter));
-  auto commands = all_commands();
   char** const separator =
       std::find_if(argv, argv + argc, [](const char* word) { return std::strcmp(word, "--") == 0; });
   const std::vector<std::string> rest(std::min(separator + 1, argv + argc), argv + argc);
+  if (const auto text = asked_for_help({argv + 1, std::max(separator, argv + 1)})) {
+    fmt::print("{}", *text);
+    return 0;
+  }
+  CLI::App app("", "vramplan");
+  GlobalValues global;
+  app.set_help_flag();
+  app.require_subcommand(0, 1);
+  auto commands = all_commands();
   for (auto& c : commands) {
-    CLI::App* sub = app.add_subcommand(c->name(), c->summary());
-    for (const Flag& f : c->flags()) add_flag(*sub, f);
-    add_global(*sub, global, !c->writes_json_itself());
-    sub->footer("Examples:\n" + c->examples() + "\n" + kFooter);
+    CLI::App* sub = app.add_subcommand(c->name());
+    for (const Flag& f : flags_of(*c, global)) add_flag(*sub, f);
   }
   try {
-    if (argc >= 2 && std::strcmp(argv[1], "help") == 0) {
-      if (argc > 2) check_words(app, 2, argv + 1);
-      fmt::print("{}", argc > 2 ? app.get_subcommand(argv[2])->help() : app.help());
-      return 0;
-    }
     check_words(app, argc, argv);
     app.parse(static_cast<int>(separator - argv), argv);
-  } catch (const CLI::Success& done) {
-    return app.exit(done);
   } catch (const CLI::ParseError& e) {
     throw UserError(e.what(), "", "see 'vramplan --help'", Exit::usage);
-  }
-  if (app.get_subcommands().empty()) {
-    fmt::print("{}", app.help());
-    return 0;
   }
   if (global.colour != "auto" && global.colour != "always" && global.colour != "never")
     throw UserError(fmt::format("'{}' is not a colour setting", global.colour), "--color", "known: auto, always, never",
@@ -201,6 +190,7 @@ int dispatch(int argc, char** argv) {
     if (!rest.empty() && !c->takes_rest())
       throw UserError(fmt::format("{} has no use for what stands behind --", c->name()), rest[0],
                       fmt::format("see 'vramplan {} --help'", c->name()), Exit::usage);
+    if (global.quiet) silence();
     return static_cast<int>(c->run({global.data_dir, global.json, use_colour(global.colour), use_utf8(),
                                     typed(argc, argv), typed_flags(chosen), rest}));
   }

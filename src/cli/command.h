@@ -16,7 +16,11 @@ struct Flag {
   std::string help;
   std::variant<std::string*, bool*, std::vector<std::string>*> target;
   std::string group = "Options";
+  bool rare = false;  ///< only --help-all shows it
 };
+
+/// "--micro-batch" of "-b,--micro-batch"; a positional's name as it is.
+std::string long_name(const Flag& f);
 
 /// What every subcommand gets.
 struct Context {
@@ -38,6 +42,8 @@ class Command {
   virtual std::vector<Flag> flags() = 0;
   /// Has a --json of its own, which names a file.
   virtual bool writes_json_itself() const { return false; }
+  /// Not listed in help.
+  virtual bool hidden() const { return false; }
   /// Has a use for what stands behind --.
   virtual bool takes_rest() const { return false; }
   /// Prints the result on standard output. Throws UserError.
@@ -56,6 +62,9 @@ std::unique_ptr<Command> curve_command();
 std::unique_ptr<Command> validate_command();
 std::unique_ptr<Command> gpus_command();
 std::unique_ptr<Command> models_command();
+std::unique_ptr<Command> completions_command();
+std::unique_ptr<Command> complete_command();
+std::unique_ptr<Command> manual_command();
 
 /// Parse and run; returns the exit status. Never throws.
 int run_app(int argc, char** argv);

@@ -27,10 +27,12 @@ class EstimateCommand final : public Command {
   }
   std::vector<Flag> flags() override {
     std::vector<Flag> all = job_.flags();
-    all.push_back({"--advise", "", "what would save memory and what it costs, also when the job fits", &advise_});
+    all.push_back(
+        {"--advise", "", "what would save memory and what it costs, also when the job fits", &advise_, "Output"});
     all.push_back(
         {"--html", "FILE", "also write a page: verdict, timeline, tensors, what to change", &html_, "Output"});
-    all.push_back({"--show-origin", "", "print where each setting comes from, and nothing else", &origins_, "Output"});
+    all.push_back(
+        {"--show-origin", "", "print where each setting comes from, and nothing else", &origins_, "Output", true});
     all.push_back({"--md", "", "tables for an issue or a wiki, as Markdown", &md_, "Output"});
     all.push_back({"--csv", "", "one row of stable columns, for spreadsheets", &csv_, "Output"});
     all.push_back({"--flat", "", "the same row as a JSON object", &flat_, "Output"});

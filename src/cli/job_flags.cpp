@@ -65,6 +65,12 @@ void set_value(const Flag& f, const std::string& value) {
     *std::get<bool*>(f.target) = switch_value(value, long_name(f));
 }
 
+/// What most jobs are described with; --help shows these.
+constexpr std::string_view kEveryday[]{"--model",       "--config", "--layers",     "--hidden",    "--heads",
+                                       "--micro-batch", "--seq",    "--accumulate", "--precision", "--optimizer",
+                                       "--lora",        "--quant",  "--attention",  "--segments",  "--checkpoint",
+                                       "--gpu",         "--job"};
+
 /// Whose values name files that are carried in a document.
 constexpr std::string_view kFiles[]{"--config", "--gpu-file", "--calibration"};
 
@@ -77,8 +83,6 @@ bool contradict(std::string_view a, std::string_view b) {
   return false;
 }
 
-std::string long_name(const Flag& f) { return f.names.substr(f.names.find("--")); }
-
 std::vector<Flag> JobFlags::flags() {
   std::vector<Flag> all = model_.flags();
   for (const std::vector<Flag>& more : {run_.flags(), card_.flags()}) all.insert(all.end(), more.begin(), more.end());
@@ -87,6 +91,8 @@ std::vector<Flag> JobFlags::flags() {
        "flags from a file: an object of flags, a document of this program, or TrainingArguments; what is typed "
        "wins",
        &job_file_, "Job"});
+  for (Flag& f : all)
+    f.rare = std::find(std::begin(kEveryday), std::end(kEveryday), long_name(f)) == std::end(kEveryday);
   return all;
 }
 

@@ -60,9 +60,6 @@ class JobFlags {
   bool complete_ = false;
 };
 
-/// "--micro-batch" of "-b,--micro-batch".
-std::string long_name(const Flag& f);
-
 /// Two flags that say the same thing in different ways: --segments and --checkpoint.
 bool contradict(std::string_view flag, std::string_view other);
 

@@ -16,8 +16,7 @@ std::vector<Flag> RunFlags::flags() {
       {"--precision", "KIND", "fp32, bf16, fp16, amp-bf16, amp-fp16, mixed-bf16, mixed-fp16 (default: bf16)",
        &precision_, r},
       {"--optimizer", "KIND",
-       "adamw, adam, sgd, adafactor, muon; bitsandbytes': lion, lion8bit, adamw8bit, adam8bit, adamw32bit, and "
-       "paged-lion, "
+       "adamw, adam, sgd, adafactor, muon; bitsandbytes' lion, lion8bit, adamw8bit, adam8bit, adamw32bit; paged-lion, "
        "paged-lion8bit, paged-adamw8bit, paged-adamw32bit (default: adamw)",
        &optimizer_, r},
       {"--optimizer-form", "FORM", "foreach, for-loop, fused (default: foreach, as in PyTorch)", &form_, r},
@@ -57,9 +56,8 @@ std::vector<Flag> RunFlags::flags() {
        &dropout_mask_, r},
       {"--segments", "N", "checkpoint N runs of consecutive layers", &segments_, r},
       {"--checkpoint", "HOW",
-       "none, per-layer, segments:N, sequential:N, every:K (each K-th layer), first:K, cuts:8+8+plain4 (runs of these "
-       "lengths), or parts of all layers: "
-       "selective:attention+mlp+activation+norms",
+       "none, per-layer, segments:N, sequential:N, every:K, first:K, cuts:8+8+plain4 (runs of these lengths), or parts "
+       "of all layers: selective:attention+mlp+activation+norms",
        &checkpoint_, r},
       {"--reentrant", "", "the reentrant variant of torch.utils.checkpoint", &reentrant_, r},
       {"--loss", "FORM",

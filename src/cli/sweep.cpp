@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "cli/interrupt.h"
 #include "cli/job_reader.h"
+#include "cli/known_values.h"
 #include "cli/progress.h"
 #include "cli/values.h"
 #include "read/data.h"
@@ -51,21 +54,15 @@ void set_range(Axis& a, const std::string& text, std::size_t dots) {
 
 std::vector<std::string> all_cuda_cards(const Context& context) {
   std::vector<std::string> out;
-  for (const Card& c : all_cards(Data(context.data_dir).gpus()))
-    if (c.compute_capability >= 70) out.push_back(c.id);
+  for (const Card& c : cuda_cards(all_cards(Data(context.data_dir).gpus()))) out.push_back(c.id);
   return out;
 }
 
 /// Every value of a flag that takes one of a few words, or a card.
 std::vector<std::string> all_values(const std::string& flag, const Context& context) {
   if (flag == "gpu") return all_cuda_cards(context);
-  const std::pair<std::string_view, std::vector<std::string>> known[]{{"precision", all_words(kPrecisions)},
-                                                                      {"optimizer", all_words(kOptimizers)},
-                                                                      {"optimizer-form", all_words(kForms)},
-                                                                      {"attention", all_words(kAttentions)},
-                                                                      {"loss", all_words(kLosses)}};
-  for (const auto& [name, words] : known)
-    if (name == flag) return words;
+  constexpr std::string_view kSwept[]{"precision", "optimizer", "optimizer-form", "attention", "loss"};
+  if (std::find(std::begin(kSwept), std::end(kSwept), flag) != std::end(kSwept)) return known_values(flag, context);
   throw UserError(fmt::format("'{}' has no list of all values", flag), "--sweep",
                   "segments, gpu, precision, optimizer, optimizer-form, attention and loss have", Exit::usage);
 }

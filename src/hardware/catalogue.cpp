@@ -152,17 +152,21 @@ Card find_card(std::string_view text, std::string_view name) {
   const std::string key = key_of(name);
   if (const auto ids = meanings_of(text, key); !ids.empty()) return only_size(text, name, ids);
   if (auto card = known_card(text, key)) return *card;
+  throw UserError(
+      fmt::format("the card '{}' is not in the catalogue", name), "--gpu",
+      did_you_mean(name, card_names(text), "list cards with 'vramplan gpus', or give its memory: --gpu-memory 24GiB"),
+      Exit::usage);
+}
+
+std::vector<std::string> card_names(std::string_view text) {
   const json file = catalogue(text);
-  const json& gpus = file.at("gpus");
   std::vector<std::string> names;
-  for (const json& g : gpus) {
+  for (const json& g : file.at("gpus")) {
     names.push_back(g.at("id").get<std::string>());
     if (g.contains("aliases"))
       for (const json& a : g.at("aliases")) names.push_back(a.get<std::string>());
   }
-  throw UserError(fmt::format("the card '{}' is not in the catalogue", name), "--gpu",
-                  did_you_mean(name, names, "list cards with 'vramplan gpus', or give its memory: --gpu-memory 24GiB"),
-                  Exit::usage);
+  return names;
 }
 
 std::vector<Card> own_cards(std::string_view text, std::string_view where) {

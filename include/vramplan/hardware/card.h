@@ -41,6 +41,9 @@ std::vector<Card> cuda_cards(const std::vector<Card>& cards);
 /// A short name that fits several cards is an error listing them; an unknown one suggests. Throws UserError.
 Card find_card(std::string_view text, std::string_view name);
 
+/// Ids and other names of all cards, as a user may write them.
+std::vector<std::string> card_names(std::string_view text);
+
 /// Cards of the user's own, in the form of gpus.json or as a list: "id" and "memory_bytes" are needed. Throws
 /// UserError.
 std::vector<Card> own_cards(std::string_view text, std::string_view where);
