@@ -18,6 +18,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   c.push_back(validate_command());
   c.push_back(gpus_command());
   c.push_back(models_command());
+  c.push_back(schema_command());
   c.push_back(completions_command());
   c.push_back(manual_command());
   c.push_back(complete_command());

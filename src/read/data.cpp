@@ -16,6 +16,10 @@ namespace vramplan {
 
 namespace fs = std::filesystem;
 
+namespace {
+constexpr std::string_view kSchemas = "schemas/";
+}
+
 Data::Data(std::string folder) : folder_(std::move(folder)) {
   if (!folder_.empty() && !fs::is_directory(folder_))
     throw UserError("the data folder does not exist", folder_, "give a folder with gpus.json and models/");
@@ -51,6 +55,19 @@ std::string Data::model(const std::string& name) const {
                      "list presets with 'vramplan models', or read a file with --config path/to/config.json"),
         Exit::usage);
   return text("models/" + name + "/config.json");
+}
+
+std::vector<std::string> documents_with_schema() {
+  std::vector<std::string> names;
+  for (const EmbeddedFile& f : embedded_files())
+    if (f.path.starts_with(kSchemas))
+      names.emplace_back(f.path.substr(kSchemas.size(), f.path.find('.') - kSchemas.size()));
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string schema_of(const std::string& document) {
+  return Data().text(std::string(kSchemas) + document + ".schema.json");
 }
 
 std::string read_file(const std::string& path) {

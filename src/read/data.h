@@ -21,6 +21,11 @@ class Data {
   std::string folder_;
 };
 
+/// The kinds of documents that have a JSON Schema, sorted; and it, which is always that of this program. Throws
+/// UserError.
+std::vector<std::string> documents_with_schema();
+std::string schema_of(const std::string& document);
+
 /// A file of the user's, whole; "-" is standard input. Throws UserError.
 std::string read_file(const std::string& path);
 

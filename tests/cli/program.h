@@ -9,6 +9,8 @@
 #include <iterator>
 #include <string>
 
+#include "schema.h"
+
 namespace vramplan::test {
 
 struct Result {
@@ -19,6 +21,19 @@ struct Result {
 inline std::string slurp(const std::string& path) {
   std::ifstream f(path);
   return {std::istreambuf_iterator<char>(f), {}};
+}
+
+/// Every JSON document that a test gets is one of its schema; with VRAMPLAN_KEEP_JSON it is also written there, for a
+/// validator of others.
+inline void check_document(const std::string& text) {
+  const nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
+  if (!document.is_object() || !document.contains("kind")) return;
+  const auto kind = document.at("kind").get<std::string>();
+  CAPTURE(kind);
+  for (const std::string& breach : Schema(kind + ".schema.json").breaches(document)) CHECK_MESSAGE(false, breach);
+  static int kept = 0;
+  if (const char* folder = std::getenv("VRAMPLAN_KEEP_JSON"))
+    std::ofstream(std::string(folder) + "/" + kind + "-" + std::to_string(++kept) + ".json") << text;
 }
 
 /// `before` the program: "env NAME=value ".
@@ -32,6 +47,7 @@ inline Result run(const std::string& arguments, const std::string& input = "", c
   Result r{slurp(at + "/out"), slurp(at + "/err"), WIFEXITED(status) ? WEXITSTATUS(status) : -1};
   for (const char* name : {"/in", "/out", "/err"}) std::remove((at + name).c_str());
   std::remove(folder);
+  check_document(r.out);
   return r;
 }
 
