@@ -16,7 +16,7 @@ ensure_packages() {
   }
 }
 
-build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev libfmt-dev doctest-dev)
+build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev libfmt-dev doctest-dev pkg-config libxlsxwriter-dev)
 
 # build PRESET [TARGET...] : configure once, build what changed; silent unless it fails.
 build() {

@@ -6,13 +6,16 @@
 
 #include "base/parallel.h"
 #include "base/suggest.h"
+#include "base/version.h"
 #include "cli/interrupt.h"
 #include "cli/job_reader.h"
 #include "cli/progress.h"
 #include "cli/values.h"
+#include "read/data.h"
 #include "read/rows.h"
 #include "render/csv.h"
 #include "render/flat.h"
+#include "render/xlsx.h"
 
 namespace vramplan {
 namespace {
@@ -31,6 +34,7 @@ bool is_label(std::string_view name) {
 struct Answer {
   std::string id, name, error;
   std::vector<json> values;
+  std::optional<Job> job;  ///< when it was answered
 };
 
 class BatchCommand final : public Command {
@@ -46,6 +50,7 @@ class BatchCommand final : public Command {
     return {{"file", "FILE", "CSV, a JSON array or JSON lines; '-' reads standard input", &words_},
             {"--csv", "", "a line a job (the default)", &csv_},
             {"--jsonl", "", "an object a line", &jsonl_},
+            {"--xlsx", "FILE", "also write a workbook: a row a job, and live formulas for the first", &xlsx_},
             {"--jobs", "N", "threads (default: all cores)", &jobs_}};
   }
 
@@ -86,7 +91,9 @@ class BatchCommand final : public Command {
           a.name = value;
         else
           flags.set("--" + name, value);
-      if (a.error.empty()) a.values = flat_values(estimate(reader.read(flags)));
+      if (!a.error.empty()) return a;
+      a.job = reader.read(flags);
+      a.values = flat_values(estimate(*a.job));
     } catch (const UserError& e) {
       a.error = e.where.empty() ? e.what() : fmt::format("{}: {}", e.where, e.what());
     } catch (const Overflow& e) {
@@ -111,6 +118,7 @@ class BatchCommand final : public Command {
       parallel_for(
           n, [&](std::size_t i) { answers[i] = answer(block[i], reader); }, threads);
       for (const Answer& a : answers) {
+        keep(a);
         write(a, array, lines, ++done);
         failed += !a.error.empty();
       }
@@ -118,8 +126,21 @@ class BatchCommand final : public Command {
       progress.at(done);
     }
     if (array) fmt::print("\n]\n");
+    if (!xlsx_.empty() && first_) write_workbook(context);
     if (failed) fmt::print(stderr, "vramplan: {} of {} rows failed: see 'error' in each\n", failed, done);
     return Interrupt::asked() ? Exit::interrupted : failed ? Exit::bad_input : Exit::fits;
+  }
+
+  void keep(const Answer& a) {
+    if (xlsx_.empty() || a.values.empty()) return;
+    if (!first_) first_ = a.job;
+    kept_.push_back(a.values);
+  }
+
+  void write_workbook(const Context& context) {
+    write_xlsx({estimate(*first_), cuda_cards(all_cards(Data(context.data_dir).gpus())), std::move(kept_),
+                context.command, version_text()},
+               xlsx_);
   }
 
   static void write(const Answer& a, bool array, bool lines, std::size_t row) {
@@ -139,7 +160,9 @@ class BatchCommand final : public Command {
   }
 
   std::vector<std::string> words_;
-  std::string jobs_;
+  std::string jobs_, xlsx_;
+  std::optional<Job> first_;
+  std::vector<std::vector<json>> kept_;  ///< for a workbook
   bool csv_ = false, jsonl_ = false;
 };
 

@@ -62,6 +62,7 @@ std::unique_ptr<Command> curve_command();
 std::unique_ptr<Command> validate_command();
 std::unique_ptr<Command> gpus_command();
 std::unique_ptr<Command> models_command();
+std::unique_ptr<Command> sheet_command();
 std::unique_ptr<Command> schema_command();
 std::unique_ptr<Command> completions_command();
 std::unique_ptr<Command> complete_command();

@@ -9,6 +9,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   c.push_back(estimate_command());
   c.push_back(batch_command());
   c.push_back(plan_command());
+  c.push_back(sheet_command());
   c.push_back(curve_command());
   c.push_back(compare_command());
   c.push_back(explain_command());

@@ -1,6 +1,7 @@
 // vramplan estimate: what a step needs, and whether it fits.
 #include <fmt/format.h>
 
+#include "base/version.h"
 #include "cli/job_flags.h"
 #include "cli/output.h"
 #include "read/data.h"
@@ -10,6 +11,7 @@
 #include "render/markdown.h"
 #include "render/origins.h"
 #include "render/table.h"
+#include "render/xlsx.h"
 
 namespace vramplan {
 namespace {
@@ -33,9 +35,10 @@ class EstimateCommand final : public Command {
         {"--html", "FILE", "also write a page: verdict, timeline, tensors, what to change", &html_, "Output"});
     all.push_back(
         {"--show-origin", "", "print where each setting comes from, and nothing else", &origins_, "Output", true});
+    all.push_back({"--xlsx", "FILE", "also write a workbook with live formulas", &xlsx_, "Output"});
     all.push_back({"--md", "", "tables for an issue or a wiki, as Markdown", &md_, "Output"});
     all.push_back({"--csv", "", "one row of stable columns, for spreadsheets", &csv_, "Output"});
-    all.push_back({"--flat", "", "the same row as a JSON object", &flat_, "Output"});
+    all.push_back({"--flat", "", "the same row as a JSON object", &flat_, "Output", true});
     return all;
   }
   Exit run(const Context& context) override {
@@ -47,6 +50,10 @@ class EstimateCommand final : public Command {
     Estimate e = estimate(job_.job(context));
     if (advise_ || e.verdict == Verdict::does_not_fit) e.advice = advise(e, all_cards(Data(context.data_dir).gpus()));
     if (!html_.empty()) write_output(html_, estimate_html(e, timeline_of(e.job, kTimelineSamples), context.command));
+    if (!xlsx_.empty())
+      write_xlsx(
+          {e, cuda_cards(all_cards(Data(context.data_dir).gpus())), {flat_values(e)}, context.command, version_text()},
+          xlsx_);
     if (html_ != "-") fmt::print("{}", text_of(e, context));
     return e.verdict == Verdict::does_not_fit ? Exit::does_not_fit : Exit::fits;
   }
@@ -61,7 +68,7 @@ class EstimateCommand final : public Command {
   }
 
   JobFlags job_;
-  std::string html_;
+  std::string html_, xlsx_;
   bool advise_ = false, csv_ = false, flat_ = false, md_ = false, origins_ = false;
 };
 

@@ -26,6 +26,7 @@ std::map<std::string, std::vector<std::string>> commands() {
        {"plan" + kJob + "--json", "plan --model gpt2 --gpu t4 --seq 128 --max micro-batch --json",
         "plan" + kJob + "--smallest gpu --price t4=0.3 --json", "plan --model llama-3.1-70b --gpu t4 --seq 64 --json"}},
       {"sweep", {"plan" + kJob + "--sweep segments=1,12,13 --json"}},
+      {"sheet", {"sheet --model gpt2 --seq 64 --gpus t4,h100-sxm --json"}},
       {"curve", {"curve" + kJob + "--json"}},
       {"compare", {"compare" + kJob + "--json -- --checkpoint per-layer"}},
       {"explain", {"explain" + kJob + "--segments 3 --json"}},

@@ -1,0 +1,11 @@
+# Workbooks need libxlsxwriter (Debian: libxlsxwriter-dev); without it --xlsx says how to get it.
+find_package(PkgConfig)
+if(PkgConfig_FOUND)
+  pkg_check_modules(XLSX IMPORTED_TARGET xlsxwriter)
+endif()
+if(XLSX_FOUND AND NOT VRAMPLAN_PORTABLE)
+  target_link_libraries(vramplan_core PRIVATE PkgConfig::XLSX)
+  set_source_files_properties(src/render/xlsx.cpp PROPERTIES COMPILE_DEFINITIONS VRAMPLAN_XLSX)
+else()
+  message(STATUS "libxlsxwriter was not found: no --xlsx")
+endif()
