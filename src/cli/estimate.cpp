@@ -49,7 +49,9 @@ class EstimateCommand final : public Command {
     }
     Estimate e = estimate(job_.job(context));
     if (advise_ || e.verdict == Verdict::does_not_fit) e.advice = advise(e, all_cards(Data(context.data_dir).gpus()));
-    if (!html_.empty()) write_output(html_, estimate_html(e, timeline_of(e.job, kTimelineSamples), context.command));
+    if (!html_.empty())
+      write_output(html_,
+                   estimate_html(e, timeline_of(e.job, kTimelineSamples), segments_curve(e.job), context.command));
     if (!xlsx_.empty())
       write_xlsx(
           {e, cuda_cards(all_cards(Data(context.data_dir).gpus())), {flat_values(e)}, context.command, version_text()},

@@ -47,7 +47,7 @@ class TimelineCommand final : public Command {
     const Job job = job_.job(context);
     const bool files = !html_.empty() || !svg_.empty() || !trace_.empty();
     const Timeline t = timeline_of(job, files || context.json ? kTimelineSamples : kColumns);
-    if (!html_.empty()) write_output(html_, estimate_html(estimate(job), t, context.command));
+    if (!html_.empty()) write_output(html_, estimate_html(estimate(job), t, segments_curve(job), context.command));
     if (!svg_.empty()) write_output(svg_, timeline_svg_file(t));
     if (!trace_.empty()) write_output(trace_, timeline_trace(t));
     if (context.json)

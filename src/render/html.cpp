@@ -74,6 +74,26 @@ std::string timeline(const Estimate& e, const Timeline& t) {
          "</script>";
 }
 
+std::string curve(const Estimate& e, const Curve& c) {
+  const CurvePoint& best = c.points.at(static_cast<std::size_t>(c.best - 1));
+  std::string rows;
+  auto row = [&](const std::string& name, const CurvePoint& p) {
+    rows += fmt::format("<tr><td>{}</td>{}{}<td class=\"n\">{:+.1f} %</td></tr>", name, bytes_cell(p.peak),
+                        bytes_cell(p.device_used), 100 * p.recompute_share);
+  };
+  row("none", c.without);
+  row("N = 1", c.points.front());
+  row(fmt::format("N = {}, the lowest peak", c.best), best);
+  if (c.points.size() > 1) row(fmt::format("N = {}, every layer", c.points.size()), c.points.back());
+  return "<h2>Against the number of checkpointed segments N</h2><div class=\"wide\">" +
+         curve_svg(c, e.job.card ? std::optional(e.counters.capacity) : std::nullopt) +
+         "</div><div class=\"wide\"><table id=\"curve\"><tr><th>segments</th><th class=\"n\"><span class=\"key "
+         "parameter\"></span>peak "
+         "of tensors</th><th class=\"n\"><span class=\"key activation\"></span>device used</th><th "
+         "class=\"n\">arithmetic</th></tr>" +
+         rows + "</table></div>";
+}
+
 std::string tensors(const Estimate& e) {
   std::string rows;
   for (const PeakTensor& t : e.tensors) {
@@ -146,14 +166,14 @@ std::string notes(const Estimate& e) {
 
 }  // namespace
 
-std::string estimate_html(const Estimate& e, const Timeline& t, const std::string& command) {
+std::string estimate_html(const Estimate& e, const Timeline& t, const Curve& c, const std::string& command) {
   const Data data;
   return "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
          "content=\"width=device-width,initial-scale=1\">"
          "<title>" +
          escaped(e.job.model.name) + ": " + std::string(name_of(e.verdict)) + "</title><style>" +
-         data.text("report.css") + std::string(timeline_style()) + "</style></head><body>" + headline(e) + bar(e) +
-         timeline(e, t) + tensors(e) + counters(e) + advice(e) + notes(e) +
+         data.text("report.css") + std::string(picture_style()) + "</style></head><body>" + headline(e) + bar(e) +
+         timeline(e, t) + tensors(e) + counters(e) + curve(e, c) + advice(e) + notes(e) +
          "<h2>To get this again</h2><pre id=\"command\">" + escaped(command) + "</pre><script>" +
          data.text("report.js") + "</script></body></html>\n";
 }
@@ -161,7 +181,7 @@ std::string estimate_html(const Estimate& e, const Timeline& t, const std::strin
 std::string timeline_svg_file(const Timeline& t) {
   std::string svg = timeline_svg(t, std::nullopt);
   const std::string style = ":root{--ink:#1a1a1a;--quiet:#666;--line:#e4e4e4;--shade:rgba(0,0,0,.045);--bad:#c0392b}" +
-                            std::string(timeline_style());
+                            std::string(picture_style());
   svg.insert(svg.find('>') + 1, "<style>" + style + "</style>");
   return svg + "\n";
 }

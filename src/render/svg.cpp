@@ -3,26 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+
+#include "render/svg_frame.h"
 
 namespace vramplan {
 namespace {
 
-constexpr double kWidth = 960, kHeight = 320, kLeft = 70, kRight = 20, kTop = 26, kBottom = 28;
+constexpr double kWidth = SvgFrame::kWidth, kHeight = SvgFrame::kHeight, kTop = SvgFrame::kTop,
+                 kBottom = SvgFrame::kBottom;
 
-/// Events to the right, bytes up.
-class Scale {
- public:
-  Scale(const Timeline& t, Bytes top)
-      : events_(static_cast<double>(std::max<std::size_t>(t.events, 1))), top_(static_cast<double>(top.count())) {}
-  double x(std::size_t event) const { return kLeft + (kWidth - kLeft - kRight) * static_cast<double>(event) / events_; }
-  double y(Bytes b) const {
-    return kHeight - kBottom - (kHeight - kTop - kBottom) * static_cast<double>(b.count()) / top_;
-  }
-
- private:
-  double events_, top_;
-};
+double event(std::size_t e) { return static_cast<double>(e); }
 
 std::string class_of(std::size_t category) {
   std::string name(kCategoryNames[category]);
@@ -30,13 +20,14 @@ std::string class_of(std::size_t category) {
   return name;
 }
 
-std::string phases(const Timeline& t, const Scale& scale) {
+std::string phases(const Timeline& t, const SvgFrame& scale) {
   std::string out;
   for (std::size_t i = 0; i < t.samples.size();) {
     const Phase phase = t.samples[i].phase;
     std::size_t end = i;
     while (end < t.samples.size() && t.samples[end].phase == phase) ++end;
-    const double from = scale.x(i == 0 ? 0 : t.samples[i - 1].event), to = scale.x(t.samples[end - 1].event);
+    const double from = scale.x(i == 0 ? 0 : event(t.samples[i - 1].event)),
+                 to = scale.x(event(t.samples[end - 1].event));
     out += fmt::format("<rect class=\"phase {0}\" x=\"{1:.1f}\" y=\"{2}\" width=\"{3:.1f}\" height=\"{4}\"/>",
                        name_of(phase), from, kTop, to - from, kHeight - kTop - kBottom);
     if (to - from > 60)
@@ -47,7 +38,7 @@ std::string phases(const Timeline& t, const Scale& scale) {
 }
 
 /// One area for each category that ever holds anything, the longest-lived at the bottom.
-std::string areas(const Timeline& t, const Scale& scale) {
+std::string areas(const Timeline& t, const SvgFrame& scale) {
   std::string out;
   std::vector<Bytes> below(t.samples.size());
   for (std::size_t c = 0; c < kCategoryNames.size(); ++c) {
@@ -57,7 +48,7 @@ std::string areas(const Timeline& t, const Scale& scale) {
     std::string outline;
     std::vector<std::string> back;
     for (std::size_t i = 0; i < t.samples.size(); ++i) {
-      const double x = scale.x(t.samples[i].event);
+      const double x = scale.x(event(t.samples[i].event));
       back.push_back(fmt::format("L{:.1f} {:.1f}", x, scale.y(below[i])));
       below[i] += t.samples[i].by_category[c];
       outline += fmt::format("{}{:.1f} {:.1f}", i ? "L" : "M", x, scale.y(below[i]));
@@ -66,20 +57,6 @@ std::string areas(const Timeline& t, const Scale& scale) {
     out += fmt::format("<path class=\"area {}\" d=\"{}Z\"><title>{}</title></path>", class_of(c), outline,
                        kCategoryNames[c]);
   }
-  return out;
-}
-
-/// Lines a power of two of bytes apart, five to ten of them.
-std::string axis(const Scale& scale, Bytes top) {
-  const double rough = static_cast<double>(top.count()) / 5,
-               unit = std::exp2(std::floor(std::log2(std::max(rough, 1.0))));
-  const auto step = Bytes(static_cast<std::uint64_t>(std::max(unit, 1.0)));
-  std::string out;
-  for (Bytes b; b <= top; b += step)
-    out += fmt::format(
-        "<line class=\"grid\" x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/><text class=\"tick\" x=\"{3}\" "
-        "y=\"{4:.1f}\">{5}</text>",
-        kLeft, kWidth - kRight, scale.y(b), kLeft - 6, scale.y(b) + 4, format_bytes(b));
   return out;
 }
 
@@ -92,19 +69,11 @@ std::string timeline_svg(const Timeline& t, std::optional<Bytes> capacity) {
   // A card four times as large would press the picture to the ground.
   const bool shown = capacity && capacity->count() / 4 < top.count();
   if (shown) top = std::max(top, *capacity);
-  const Scale scale(t, top);
-  std::string out = fmt::format(
-      "<svg class=\"timeline\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" role=\"img\" "
-      "aria-label=\"live bytes over the "
-      "events of a step\">",
-      kWidth, kHeight);
-  out += phases(t, scale) + axis(scale, top) + areas(t, scale);
-  if (shown)
-    out += fmt::format(
-        "<line class=\"capacity\" x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"><title>what the card leaves: "
-        "{3}</title></line>",
-        kLeft, kWidth - kRight, scale.y(*capacity), format_bytes(*capacity));
-  const double x = scale.x(peak.event), y = scale.y(peak.live);
+  const SvgFrame scale(0, event(std::max<std::size_t>(t.events, 1)), top);
+  std::string out = svg_head("timeline", "live bytes over the events of a step");
+  out += phases(t, scale) + scale.axis() + areas(t, scale);
+  if (shown) out += scale.capacity(*capacity, "what the card leaves: " + format_bytes(*capacity));
+  const double x = scale.x(event(peak.event)), y = scale.y(peak.live);
   out += fmt::format(
       "<line class=\"peak\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2}\"/><circle class=\"peak\" "
       "cx=\"{0:.1f}\" cy=\"{1:.1f}\" r=\"4\"/>"
@@ -114,13 +83,41 @@ std::string timeline_svg(const Timeline& t, std::optional<Bytes> capacity) {
   return out;
 }
 
-std::string_view timeline_style() {
+std::string curve_svg(const Curve& c, std::optional<Bytes> capacity) {
+  Bytes top(1);
+  for (const CurvePoint& p : c.points) top = std::max(top, std::max(p.device_used, p.peak));
+  const bool shown = capacity && capacity->count() / 4 < top.count();
+  if (shown) top = std::max(top, *capacity);
+  const auto last = static_cast<double>(c.points.size());
+  const SvgFrame scale(1, last, top);
+  std::string out = svg_head("curve", "memory against the number of segments") + scale.axis();
+  if (shown) out += scale.capacity(*capacity, "capacity: " + format_bytes(*capacity));
+  for (const auto& [name, bytes] :
+       {std::pair{"device used", &CurvePoint::device_used}, std::pair{"peak of tensors", &CurvePoint::peak}}) {
+    std::string line, dots;
+    for (const CurvePoint& p : c.points) {
+      const double x = scale.x(static_cast<double>(p.segments)), y = scale.y(p.*bytes);
+      line += fmt::format("{}{:.1f} {:.1f}", line.empty() ? "M" : "L", x, y);
+      dots += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\"><title>N = {}: {} {}</title></circle>", x, y,
+                          p.segments, name, format_bytes(p.*bytes));
+    }
+    out += fmt::format("<g class=\"{}\"><path d=\"{}\"/>{}</g>", bytes == &CurvePoint::peak ? "tensors" : "device",
+                       line, dots);
+  }
+  out += fmt::format(
+      "<text class=\"label\" x=\"{}\" y=\"{}\">N = 1</text><text class=\"label left\" x=\"{}\" y=\"{}\">N = {}</text>",
+      SvgFrame::kLeft, kHeight - 10, kWidth - SvgFrame::kRight, kHeight - 10, c.points.size());
+  return out + "</svg>";
+}
+
+std::string_view picture_style() {
   return R"(
-.timeline{width:100%;height:auto;font:11px system-ui,sans-serif}
-.timeline .label{fill:var(--ink)}.timeline .left{text-anchor:end}
-.timeline .tick{fill:var(--quiet);text-anchor:end}.timeline .grid{stroke:var(--line)}
+.picture{width:100%;height:auto;font:11px system-ui,sans-serif}
+.picture .label{fill:var(--ink)}.picture .left{text-anchor:end}
+.picture .tick{fill:var(--quiet);text-anchor:end}.picture .grid{stroke:var(--line)}
 .timeline .phase{fill:transparent}.timeline .recompute,.timeline .loss{fill:var(--shade)}.timeline .optimizer{fill:var(--shade)}
-.timeline .peak{stroke:var(--ink);fill:var(--ink)}.timeline .capacity{stroke:var(--bad);stroke-width:2;stroke-dasharray:6 4}
+.timeline .peak{stroke:var(--ink);fill:var(--ink)}.picture .capacity{stroke:var(--bad);stroke-width:2;stroke-dasharray:6 4}
+.curve path{fill:none;stroke-width:2}.curve .tensors{stroke:#4269d0;fill:#4269d0}.curve .device{stroke:#ff725c;fill:#ff725c}
 .parameter{fill:#4269d0;background:#4269d0}.master-weight{fill:#6f8fe0;background:#6f8fe0}.optimizer-state{fill:#97bbf5;background:#97bbf5}
 .gradient{fill:#3ca951;background:#3ca951}.activation{fill:#ff725c;background:#ff725c}.boundary{fill:#9c6b4e;background:#9c6b4e}
 .recomputed-activation{fill:#ffb1a3;background:#ffb1a3}.activation-gradient{fill:#a463f2;background:#a463f2}
