@@ -8,16 +8,15 @@ import atexit
 import ctypes
 import gc
 import glob
-import importlib.abc
-import importlib.util
 import json
 import os
 import re
 import sys
 import time
 
+from vramplan_at_import import AtImport, run_the_next_sitecustomize
+
 FOLDER = os.environ.get("VGPU_REPORT", "")
-HERE = os.path.dirname(os.path.abspath(__file__))
 HISTORY = 1_000_000  # allocations and releases whose places are remembered
 
 
@@ -329,40 +328,6 @@ def stand_alone():
             module.init_process_group = alone
 
 
-class AtImport(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Waits for the import of one module, and steps in before and after it."""
-
-    def __init__(self, name, before, after):
-        self.name, self.before, self.after = name, before, after
-
-    def find_spec(self, name, path=None, target=None):
-        if name != self.name:
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
-        if spec is None or spec.loader is None:
-            return None
-        self.before(spec)
-        self.loader, spec.loader = spec.loader, self
-        return spec
-
-    def create_module(self, spec):
-        return self.loader.create_module(spec)
-
-    def exec_module(self, module):
-        module.__spec__.loader = module.__loader__ = self.loader
-        self.loader.exec_module(module)
-        self.after(module)
-
-
-def run_the_next_sitecustomize():
-    """The one that this file hides, if there is any."""
-    rest = [p for p in sys.path if os.path.abspath(p or ".") != HERE]
-    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", rest)
-    if spec and spec.loader:
-        spec.loader.exec_module(importlib.util.module_from_spec(spec))
-
-
 sys.meta_path.insert(0, AtImport("torch", before_torch, after_torch))
 sys.meta_path.insert(0, AtImport("transformers.masking_utils", lambda spec: None, settle_masks))
-run_the_next_sitecustomize()
+run_the_next_sitecustomize(__file__)

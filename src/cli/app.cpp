@@ -22,12 +22,14 @@ namespace vramplan {
 namespace {
 
 void add_flag(CLI::App& app, const Flag& f) {
-  if (auto* const* text = std::get_if<std::string*>(&f.target))
-    app.add_option(f.names, **text, f.help);
-  else if (auto* const* list = std::get_if<std::vector<std::string>*>(&f.target))
+  if (auto* const* text = std::get_if<std::string*>(&f.target)) {
+    CLI::Option* option = app.add_option(f.names, **text, f.help);
+    if (f.value.starts_with('[')) option->expected(0, 1);
+  } else if (auto* const* list = std::get_if<std::vector<std::string>*>(&f.target)) {
     app.add_option(f.names, **list, f.help);
-  else
+  } else {
     app.add_flag(f.names, *std::get<bool*>(f.target), f.help);
+  }
 }
 
 UserError unknown_command(const std::string& word) {

@@ -12,7 +12,7 @@ namespace vramplan {
 
 struct Flag {
   std::string names;  ///< "-b,--micro-batch"; without a dash: positional
-  std::string value;  ///< how the value is shown in help; empty for a switch
+  std::string value;  ///< how the value is shown in help; empty for a switch; in brackets when it may be left out
   std::string help;
   std::variant<std::string*, bool*, std::vector<std::string>*> target;
   std::string group = "Options";

@@ -1,9 +1,16 @@
-// vramplan probe: the step run for real, beside its prediction.
+// vramplan probe: measure. A step of training, the cards of this machine, somebody else's command.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "cli/hook.h"
 #include "cli/job_flags.h"
+#include "cli/output.h"
 #include "cli/values.h"
+#include "probe/train.h"
+#include "render/device.h"
 #include "render/probe.h"
+#include "render/watch.h"
 
 namespace vramplan {
 namespace {
@@ -11,29 +18,79 @@ namespace {
 class ProbeCommand final : public Command {
  public:
   std::string name() const override { return "probe"; }
-  std::string summary() const override { return "run the step for real and set it beside the prediction"; }
+  std::string summary() const override { return "measure: a step run for real, the cards here, a command of yours"; }
   std::string examples() const override {
     return "  vramplan probe train --layers 4 --hidden 256 --heads 8 --micro-batch 2 --seq 128 --segments 2\n"
-           "  vramplan probe train --layers 2 --hidden 64 --heads 4 --vocab 512 --seq 64 --checkpoint per-layer "
-           "--self-test\n";
+           "  vramplan probe device\n"
+           "  vramplan probe watch -- python train.py --my args\n"
+           "  vramplan probe watch --compare --model gpt2 --seq 1024 --json report.json -- python train.py\n";
   }
   std::vector<Flag> flags() override {
     std::vector<Flag> all = job_.flags();
-    const std::string p = "Probe";
+    const std::string t = "Of train", w = "Of watch";
     const std::vector<Flag> mine{
-        {"what", "train", "what to probe: train, a step of training", &words_, p},
-        {"--backend", "NAME", "auto or host: there is no GPU backend yet (default: auto)", &backend_, p},
-        {"--dtype", "KIND", "another name of --precision", &dtype_, p},
-        {"--steps", "K", "timed steps, after one to warm up (default: 3)", &steps_, p},
-        {"--self-test", "", "also change one bit and see that the comparison tells", &self_test_, p}};
+        {"what", "train|device|watch", "what to probe", &words_, "Options"},
+        {"--backend", "NAME", "auto or host: there is no GPU backend yet (default: auto)", &backend_, t},
+        {"--dtype", "KIND", "another name of --precision", &dtype_, t},
+        {"--steps", "K", "timed steps, after one to warm up (default: 3)", &steps_, t},
+        {"--self-test", "", "also change one bit and see that the comparison tells", &self_test_, t},
+        {"--compare", "", "set the estimate for the same flags beside it", &compare_, w},
+        {"--no-torch-hook", "", "do not ask PyTorch for its counters at the end", &no_hook_, w},
+        {"--json", "[FILE]", "one JSON document; of watch into FILE, as standard output is the command's", &json_,
+         "Output"}};
     all.insert(all.end(), mine.begin(), mine.end());
     return all;
   }
+  bool writes_json_itself() const override { return true; }
+  bool takes_rest() const override { return true; }
 
   Exit run(const Context& context) override {
-    if (words_.size() != 1 || words_[0] != "train")
-      throw UserError(words_.empty() ? "what to probe?" : fmt::format("'{}' cannot be probed", words_[0]), "probe",
-                      "vramplan probe train ...", Exit::usage);
+    const std::string what = words_.size() == 1 ? words_[0] : "";
+    const bool json = std::find(context.typed.begin(), context.typed.end(), "--json") != context.typed.end();
+    if (what != "watch" && !context.rest.empty())
+      throw UserError("only a command that is watched stands behind --", context.rest[0], "vramplan probe watch -- ...",
+                      Exit::usage);
+    if (what == "device") return device(json);
+    if (what == "watch") return watch_command(context, json);
+    if (what == "train") return train(context, json);
+    throw UserError(what.empty() ? "what to probe?" : fmt::format("'{}' cannot be probed", what), "probe",
+                    did_you_mean(what, {"train", "device", "watch"}, "known: train, device, watch"), Exit::usage);
+  }
+
+ private:
+  void print(const std::string& text) const { write_output(json_.empty() ? "-" : json_, text); }
+
+  Exit device(bool json) const {
+    const DeviceReport r = device_report();
+    if (json)
+      print(device_json(r));
+    else
+      fmt::print("{}", device_table(r));
+    return r.cards.empty() ? Exit::bad_input : Exit::fits;
+  }
+
+  Exit watch_command(const Context& context, bool json) {
+    if (context.rest.empty())
+      throw UserError("no command to watch", "probe watch", "vramplan probe watch -- python train.py", Exit::usage);
+    if (json && json_.empty())
+      throw UserError("a file is wanted: standard output is the command's", "--json", "write --json report.json",
+                      Exit::usage);
+    if (json) write_output(json_, "");  // a folder that is not there is told before the work
+    std::optional<Estimate> predicted;
+    if (compare_) {
+      job_.complete(context);
+      predicted = estimate(job_.job(context));
+    }
+    WatchOptions options;
+    options.command = context.rest;
+    if (!no_hook_) options.hook = hook_files(Data(context.data_dir), "probe");
+    const WatchReport r = watch(options);
+    fmt::print(stderr, "\n{}", watch_table(r, predicted));
+    if (json) write_output(json_, watch_json(r, predicted));
+    return static_cast<Exit>(r.status);
+  }
+
+  Exit train(const Context& context, bool json) {
     if (backend_ == "cuda")
       throw UserError("there is no GPU backend yet", "--backend", "use --backend host", Exit::bad_input);
     if (!backend_.empty() && backend_ != "auto" && backend_ != "host")
@@ -49,18 +106,17 @@ class ProbeCommand final : public Command {
       throw UserError("1 to 1,000 timed steps", "--steps", "for example --steps 5", Exit::usage);
     options.steps = static_cast<int>(steps);
     const Probe p = probe_train(job_.job(context), options);
-    if (context.json)
-      fmt::print("{}", probe_json(p));
+    if (json)
+      print(probe_json(p));
     else
       fmt::print("{}{}", backend_ == "host" ? "" : "no GPU backend: on the host\n", probe_table(p));
     return agrees(p) ? Exit::fits : Exit::check_failed;
   }
 
- private:
   JobFlags job_;
   std::vector<std::string> words_;
-  std::string backend_, dtype_, steps_;
-  bool self_test_ = false;
+  std::string backend_, dtype_, steps_, json_;
+  bool self_test_ = false, compare_ = false, no_hook_ = false;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "cli/hook.h"
 #include "cli/job_flags.h"
 #include "cli/output.h"
 #include "cli/values.h"
@@ -57,7 +58,7 @@ class RehearseCommand final : public Command {
     std::optional<Estimate> predicted;
     if (compare_) predicted = estimate(job);
     const Data data(context.data_dir);
-    const Rehearsal r = rehearse(job, options(), data.text("rehearse/sitecustomize.py"), all_cards(data.gpus()));
+    const Rehearsal r = rehearse(job, options(), hook_files(data, "rehearse"), all_cards(data.gpus()));
     fmt::print(stderr, "\n{}", rehearsal_table(r, predicted));
     if (!json_.empty()) write_output(json_, rehearsal_json(r, predicted));
     return status(r);

@@ -12,6 +12,7 @@
 #include "estimate/overhead.h"
 #include "rehearse/child.h"
 #include "rehearse/collect.h"
+#include "rehearse/workplace.h"
 #include "vramplan/base/error.h"
 
 namespace vramplan {
@@ -32,40 +33,13 @@ fs::path library_folder(const std::string& given) {
       fmt::format("build the target 'virtualgpu', or put {} into {}", kLibrary, (program / "virtualgpu").string()));
 }
 
-/// A folder for the hook and the reports, gone at the end.
-class Workplace {
- public:
-  explicit Workplace(const std::string& hook) {
-    std::string name = (fs::temp_directory_path() / "vramplan-rehearse-XXXXXX").string();
-    if (!mkdtemp(name.data())) throw UserError("no temporary folder can be made", name, "check TMPDIR");
-    path_ = name;
-    std::ofstream(path_ / "sitecustomize.py") << hook;
-  }
-  ~Workplace() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Workplace(const Workplace&) = delete;
-  Workplace& operator=(const Workplace&) = delete;
-  std::string path() const { return path_.string(); }
-
- private:
-  fs::path path_;
-};
-
-/// What comes first in a list of folders that the environment may have already.
-std::string before(const std::string& first, const char* variable) {
-  const char* rest = std::getenv(variable);
-  return rest && *rest ? first + ":" + rest : first;
-}
-
 std::map<std::string, std::string> environment_of(const Job& job, const RehearsalOptions& o, const Rehearsal& r,
                                                   const fs::path& library, const std::string& workplace) {
   const Card& c = *job.card;
   const int capability = c.compute_capability > 0 ? c.compute_capability : 80;
-  std::map<std::string, std::string> e{{"LD_PRELOAD", before((library / kLibrary).string(), "LD_PRELOAD")},
-                                       {"LD_LIBRARY_PATH", before(library.string(), "LD_LIBRARY_PATH")},
-                                       {"PYTHONPATH", before(workplace, "PYTHONPATH")},
+  std::map<std::string, std::string> e{{"LD_PRELOAD", prepended((library / kLibrary).string(), "LD_PRELOAD")},
+                                       {"LD_LIBRARY_PATH", prepended(library.string(), "LD_LIBRARY_PATH")},
+                                       {"PYTHONPATH", prepended(workplace, "PYTHONPATH")},
                                        {"VGPU_REPORT", workplace},
                                        {"VGPU_NAME", c.name},
                                        {"VGPU_MEMORY", std::to_string(r.counters.capacity.count())},
@@ -153,7 +127,7 @@ std::optional<WorstDevice> worst_device(const Rehearsal& r) {
   return found;
 }
 
-Rehearsal rehearse(const Job& job, const RehearsalOptions& options, const std::string& hook,
+Rehearsal rehearse(const Job& job, const RehearsalOptions& options, const HookFiles& hook,
                    const std::vector<Card>& cards) {
   if (!job.card) throw UserError("no card to rehearse on", "--gpu", "for example --gpu h100-sxm", Exit::usage);
   if (job.card->compute_capability == 0 && !job.card->vendor.empty())

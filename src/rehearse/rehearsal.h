@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "rehearse/workplace.h"
 #include "vramplan/estimate/estimate.h"
 
 namespace vramplan {
@@ -86,11 +87,12 @@ struct RehearsalOptions {
 };
 
 /// Runs the command on virtual cards like the job's (its card, context, reserve and allocator; the rest is not read)
-/// and waits for it. `hook` is the Python file that is put before the program's modules. Throws UserError when there is
-/// no card, no virtual GPU beside the program, or the command cannot be started (status 127 or 126 as a shell has it).
+/// and waits for it. `hook` are the Python files that are put before the program's modules. Throws UserError when there
+/// is no card, no virtual GPU beside the program, or the command cannot be started (status 127 or 126 as a shell has
+/// it).
 ///
 /// `cards` are those among which the smallest that suffices is looked for.
-Rehearsal rehearse(const Job& job, const RehearsalOptions& options, const std::string& hook,
+Rehearsal rehearse(const Job& job, const RehearsalOptions& options, const HookFiles& hook,
                    const std::vector<Card>& cards = {});
 
 }  // namespace vramplan

@@ -25,10 +25,15 @@ struct Folder {
   void write(const char* name, const char* text) const { std::ofstream(path / name) << text; }
 };
 
-std::string hook() {
+std::string file(const char* path) {
   std::ostringstream text;
-  text << std::ifstream(TEST_ROOT "/../data/rehearse/sitecustomize.py").rdbuf();
+  text << std::ifstream(std::string(TEST_ROOT "/../data/") + path).rdbuf();
   return text.str();
+}
+
+HookFiles hook() {
+  return {{"sitecustomize.py", file("rehearse/sitecustomize.py")},
+          {"vramplan_at_import.py", file("hook/vramplan_at_import.py")}};
 }
 
 Job on_a_card(Bytes memory) {

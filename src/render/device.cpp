@@ -1,0 +1,82 @@
+#include "render/device.h"
+
+#include <fmt/format.h>
+
+#include "render/document.h"
+#include "render/table.h"
+
+namespace vramplan {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+json known(const std::optional<Bytes>& b) { return b ? json(b->count()) : json(); }
+json known(const std::optional<bool>& b) { return b ? json(*b) : json(); }
+
+std::string on_off(const std::optional<bool>& b) { return !b ? "not supported" : *b ? "on" : "off"; }
+
+std::string memory_line(const DeviceFacts& f) {
+  if (!f.memory) return fmt::format("  memory: not known: {}\n", f.no_memory);
+  const CardMemory& m = *f.memory;
+  Table t({false, true, true});
+  const auto row = [&](const char* name, Bytes b) { t.add({name, format_bytes(b), fmt::format("{}", b.count())}); };
+  row("total", m.total);
+  row("used", m.used);
+  if (m.reserved) row("kept by the driver", *m.reserved);
+  row("free", m.free);
+  return t.str() + (m.adds_up ? "" : "  these do not add up to the total, as this driver counts\n");
+}
+
+std::string process_lines(const DeviceFacts& f) {
+  if (!f.processes) return fmt::format("  processes: not known: {}\n", f.no_processes);
+  if (f.processes->empty()) return "  no processes that are visible from here\n";
+  Table t({true, true, false});
+  t.add({"pid", "memory", "command"});
+  for (const DeviceProcess& p : *f.processes)
+    t.add({std::to_string(p.process.pid), p.process.used ? format_bytes(*p.process.used) : "not told",
+           p.command.empty() ? "(not visible from here)" : p.command});
+  return t.str();
+}
+
+}  // namespace
+
+std::string device_table(const DeviceReport& r) {
+  std::string out =
+      fmt::format("driver {}, CUDA {}.{}, {} card{}\n", r.driver.empty() ? "of unknown version" : r.driver,
+                  r.cuda / 1000, r.cuda % 1000 / 10, r.cards.size(), r.cards.size() == 1 ? "" : "s");
+  for (const DeviceFacts& f : r.cards) {
+    out += fmt::format("\nGPU {}: {}\n  {}\n", f.index, f.card.name, f.card.uuid);
+    out += memory_line(f);
+    out += fmt::format("  MIG {}, accounting {}\n", on_off(f.card.mig), on_off(f.card.accounting));
+    if (f.card.accounting == false)
+      out += fmt::format("  'nvidia-smi -i {} -am 1' as root makes peaks of whole processes exact\n", f.index);
+    out += process_lines(f);
+  }
+  return out;
+}
+
+std::string device_json(const DeviceReport& r) {
+  json j = document("device");
+  j["driver"] = r.driver;
+  j["cuda"] = r.cuda;
+  j["cards"] = json::array();
+  for (const DeviceFacts& f : r.cards) {
+    json card{{"index", f.index}, {"name", f.card.name}, {"uuid", f.card.uuid}};
+    card["memory"] = f.memory ? json{{"total", f.memory->total.count()},
+                                     {"free", f.memory->free.count()},
+                                     {"used", f.memory->used.count()},
+                                     {"reserved", known(f.memory->reserved)},
+                                     {"adds_up", f.memory->adds_up}}
+                              : json();
+    card["mig"] = known(f.card.mig);
+    card["accounting"] = known(f.card.accounting);
+    card["processes"] = f.processes ? json::array() : json();
+    if (f.processes)
+      for (const DeviceProcess& p : *f.processes)
+        card["processes"].push_back({{"pid", p.process.pid}, {"used", known(p.process.used)}, {"command", p.command}});
+    j["cards"].push_back(std::move(card));
+  }
+  return document_text(j);
+}
+
+}  // namespace vramplan
