@@ -22,20 +22,24 @@ class ProbeCommand final : public Command {
   std::string examples() const override {
     return "  vramplan probe train --layers 4 --hidden 256 --heads 8 --micro-batch 2 --seq 128 --segments 2\n"
            "  vramplan probe device\n"
+           "  vramplan probe overhead --write calibration.json\n"
            "  vramplan probe watch -- python train.py --my args\n"
            "  vramplan probe watch --compare --model gpt2 --seq 1024 --json report.json -- python train.py\n";
   }
   std::vector<Flag> flags() override {
     std::vector<Flag> all = job_.flags();
-    const std::string t = "Of train", w = "Of watch";
+    const std::string t = "Of train", w = "Of watch", o = "Of overhead";
     const std::vector<Flag> mine{
-        {"what", "train|device|watch", "what to probe", &words_, "Options"},
+        {"what", "train|device|watch|overhead", "what to probe", &words_, "Options"},
         {"--backend", "NAME", "auto or host: there is no GPU backend yet (default: auto)", &backend_, t},
         {"--dtype", "KIND", "another name of --precision", &dtype_, t},
         {"--steps", "K", "timed steps, after one to warm up (default: 3)", &steps_, t},
         {"--self-test", "", "also change one bit and see that the comparison tells", &self_test_, t},
         {"--compare", "", "set the estimate for the same flags beside it", &compare_, w},
         {"--no-torch-hook", "", "do not ask PyTorch for its counters at the end", &no_hook_, w},
+        {"--device", "N", "a CUDA device (default: 0)", &device_, o},
+        {"--usable", "", "also try how much can be allocated: takes all of the card for a moment", &usable_, o},
+        {"--write", "FILE", "write the figures as a file for --calibration", &write_, o},
         {"--json", "[FILE]", "one JSON document; of watch into FILE, as standard output is the command's", &json_,
          "Output"}};
     all.insert(all.end(), mine.begin(), mine.end());
@@ -52,9 +56,12 @@ class ProbeCommand final : public Command {
                       Exit::usage);
     if (what == "device") return device(json);
     if (what == "watch") return watch_command(context, json);
+    if (what == "overhead") return overhead(json);
     if (what == "train") return train(context, json);
-    throw UserError(what.empty() ? "what to probe?" : fmt::format("'{}' cannot be probed", what), "probe",
-                    did_you_mean(what, {"train", "device", "watch"}, "known: train, device, watch"), Exit::usage);
+    throw UserError(
+        what.empty() ? "what to probe?" : fmt::format("'{}' cannot be probed", what), "probe",
+        did_you_mean(what, {"train", "device", "watch", "overhead"}, "known: train, device, watch, overhead"),
+        Exit::usage);
   }
 
  private:
@@ -67,6 +74,14 @@ class ProbeCommand final : public Command {
     else
       fmt::print("{}", device_table(r));
     return r.cards.empty() ? Exit::bad_input : Exit::fits;
+  }
+
+  Exit overhead(bool json) const {
+    const OverheadReport r =
+        probe_overhead(static_cast<int>(std::min<std::int64_t>(count_or(device_, "--device", 0), 1024)), usable_);
+    if (!write_.empty()) write_output(write_, calibration_json(r));
+    print(json ? overhead_json(r) : overhead_table(r));
+    return Exit::fits;
   }
 
   Exit watch_command(const Context& context, bool json) {
@@ -115,8 +130,8 @@ class ProbeCommand final : public Command {
 
   JobFlags job_;
   std::vector<std::string> words_;
-  std::string backend_, dtype_, steps_, json_;
-  bool self_test_ = false, compare_ = false, no_hook_ = false;
+  std::string backend_, dtype_, steps_, json_, device_, write_;
+  bool self_test_ = false, compare_ = false, no_hook_ = false, usable_ = false;
 };
 
 }  // namespace

@@ -21,10 +21,6 @@ SharedLibrary::SharedLibrary(std::initializer_list<const char*> names, [[maybe_u
   }
 }
 
-SharedLibrary::~SharedLibrary() {
-  if (handle_) dlclose(handle_);
-}
-
 void* SharedLibrary::look_up(const char* name) const { return handle_ ? dlsym(handle_, name) : nullptr; }
 
 }  // namespace vramplan

@@ -1,4 +1,5 @@
-// A library that is opened by name while the program runs: of the driver, where there is one.
+// A library that is opened by name while the program runs: of the driver, where there is one. It stays open to the end of the
+// process: drivers have threads of their own.
 #pragma once
 #include <initializer_list>
 #include <string>
@@ -9,9 +10,6 @@ class SharedLibrary {
  public:
   /// The first of `names` that opens. Builds with tests honour the environment's `stand_in` instead: a path.
   SharedLibrary(std::initializer_list<const char*> names, const char* stand_in);
-  ~SharedLibrary();
-  SharedLibrary(const SharedLibrary&) = delete;
-  SharedLibrary& operator=(const SharedLibrary&) = delete;
 
   bool opened() const { return handle_ != nullptr; }
   const std::string& why_not() const { return why_not_; }

@@ -79,4 +79,41 @@ std::string device_json(const DeviceReport& r) {
   return document_text(j);
 }
 
+std::string overhead_table(const OverheadReport& r) {
+  Table t({false, true});
+  for (const OverheadStep& s : r.steps) t.add({s.name, format_bytes(s.taken)});
+  t.add({"before the first tensor", format_bytes(r.context)});
+  std::string out =
+      fmt::format("{}, {}:\n{}", r.card, r.by_process ? "memory of this process" : "memory of the device", t.str());
+  if (r.usable) {
+    Table u({false, true});
+    u.add({"free, as the driver says", format_bytes(r.usable->free)});
+    u.add({"the largest block", format_bytes(r.usable->largest_block)});
+    u.add({"all blocks of 2 MiB and more", format_bytes(r.usable->all_blocks)});
+    out += "\nWhat is left:\n" + u.str();
+  }
+  for (const std::string& w : r.warnings) out += "warning: " + w + "\n";
+  return out;
+}
+
+std::string overhead_json(const OverheadReport& r) {
+  json j = document("overhead");
+  j["card"] = r.card;
+  j["uuid"] = r.uuid;
+  j["by_process"] = r.by_process;
+  j["steps"] = json::array();
+  for (const OverheadStep& s : r.steps) j["steps"].push_back({{"name", s.name}, {"bytes", s.taken.count()}});
+  j["context"] = r.context.count();
+  j["usable"] = r.usable ? json{{"free", r.usable->free.count()},
+                                {"largest_block", r.usable->largest_block.count()},
+                                {"all_blocks", r.usable->all_blocks.count()}}
+                         : json();
+  j["warnings"] = r.warnings;
+  return document_text(j);
+}
+
+std::string calibration_json(const OverheadReport& r) {
+  return json{{"context_bytes", r.context.count()}}.dump(2) + "\n";
+}
+
 }  // namespace vramplan

@@ -220,3 +220,56 @@ TEST_CASE("a sitecustomize.py of the program's own still runs, and a watch withi
   CHECK_FALSE(has(r.err, "Error"));
   CHECK(stage.report().at("torch").at(0).at("allocated") == 3000);
 }
+
+TEST_CASE("probe overhead: what context, module and cuBLAS take, what is left, and a file that estimates use") {
+  const Stage stage;
+  const std::string driver = "PROBE_STAND_IN_CUDA=" STAND_IN_CUDA " PROBE_STAND_IN_CUBLAS=" STAND_IN_CUDA;
+  const auto r = run("probe overhead --usable --json --write " + stage.file("calibration.json"), "",
+                     stage.environment(driver + " STAND_IN_LARGEST=400000000"));
+  REQUIRE(r.status == 0);
+  const json j = json::parse(r.out);
+  CHECK(j.at("by_process") == true);
+  CHECK(j.at("uuid") == "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f");
+  CHECK(j.at("steps").at(0).at("bytes") == 300 * kMiB);
+  CHECK(j.at("steps").at(1).at("bytes") == 4 * kMiB);
+  CHECK(j.at("steps").at(2).at("bytes") == 64 * kMiB);
+  CHECK(j.at("context") == 368 * kMiB);
+  CHECK(j.at("usable").at("free") == 656 * kMiB);
+  CHECK(j.at("usable").at("largest_block") == 400000000 / (2 * kMiB) * 2 * kMiB);
+  CHECK(j.at("usable").at("all_blocks") == 656 * kMiB);
+  const json e = json::parse(
+      run("estimate --model gpt2 --gpu t4 --seq 64 --json --calibration " + stage.file("calibration.json")).out);
+  for (const json& row : e.at("tree").at("children"))
+    if (row.at("name") == "[cuda context]") CHECK(row.at("bytes") == 368 * kMiB);
+}
+
+TEST_CASE("probe overhead without cuBLAS, and where only the device tells") {
+  const Stage stage;
+  const auto r = run("probe overhead --json", "",
+                     stage.environment("PROBE_STAND_IN_CUDA=" STAND_IN_CUDA " PROBE_STAND_IN_CUBLAS=/nonexistent.so "
+                                       "STAND_IN_PROCESSES=denied"));
+  const json j = json::parse(r.out);
+  CHECK(j.at("by_process") == false);
+  CHECK(j.at("context") == 304 * kMiB);
+  CHECK(j.at("warnings").size() == 2);
+  CHECK(j.at("usable").is_null());
+}
+
+TEST_CASE("no CUDA driver, a stub, no device, versions that differ") {
+  const Stage stage;
+  for (const auto& [status, words] : {std::pair{"100", "no CUDA device is visible"},
+                                      {"34", "a stub for linking"},
+                                      {"803", "different versions"},
+                                      {"804", "forward compatibility"},
+                                      {"999", "unknown error"}}) {
+    const auto r =
+        run("probe overhead", "",
+            stage.environment(std::string("PROBE_STAND_IN_CUDA=" STAND_IN_CUDA " STAND_IN_CUINIT=") + status));
+    CHECK(r.status == 3);
+    CHECK(has(r.err, words));
+  }
+  CHECK(has(run("probe overhead", "", stage.environment("PROBE_STAND_IN_CUDA=/nonexistent.so")).err,
+            "no CUDA driver here"));
+  CHECK(has(run("probe overhead", "", stage.environment("PROBE_STAND_IN_CUDA=libm.so.6")).err, "lacks calls"));
+  CHECK(run("probe overhead --device 7", "", stage.environment("PROBE_STAND_IN_CUDA=" STAND_IN_CUDA)).status == 2);
+}

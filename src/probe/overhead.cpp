@@ -1,0 +1,143 @@
+#include "probe/overhead.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "probe/cuda_driver.h"
+#include "probe/nvml.h"
+#include "probe/shared_library.h"
+#include "vramplan/base/error.h"
+
+namespace vramplan {
+namespace {
+
+/// The least that a driver compiles and loads.
+constexpr const char* kModule =
+    ".version 6.0\n.target sm_70\n.address_size 64\n.visible .entry nothing()\n{\n\tret;\n}\n";
+
+/// What is used now: by this process where the driver tells it, else by everybody.
+class Meter {
+ public:
+  Meter(const Nvml& nvml, int index) : nvml_(nvml), index_(index) {}
+  Bytes now() {
+    if (const auto list = nvml_.processes(index_))
+      for (const CardProcess& p : *list)
+        if (p.pid == getpid() && p.used) {
+          by_process_ = true;
+          return *p.used;
+        }
+    if (by_process_) return {};
+    const auto memory = nvml_.memory(index_);
+    if (!memory) throw UserError("the driver does not tell how much memory is used", "probe overhead", "");
+    return memory->used;
+  }
+  /// The process has its own line since it has a context.
+  bool by_process() const { return by_process_; }
+
+ private:
+  const Nvml& nvml_;
+  int index_;
+  bool by_process_ = false;
+};
+
+int nvml_index(const Nvml& nvml, const std::string& uuid, int device) {
+  for (int i = 0; i < nvml.count(); ++i)
+    if (nvml.card(i).uuid == uuid) return i;
+  return device;
+}
+
+/// cuBLAS's handle and a first product, where the library is; its memory is that of kernels and workspace.
+bool use_cublas(CudaDriver& driver) {
+  const SharedLibrary library({"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"}, "PROBE_STAND_IN_CUBLAS");
+  auto* create = library.find<int(void**)>({"cublasCreate_v2"});
+  auto* destroy = library.find<int(void*)>({"cublasDestroy_v2"});
+  auto* multiply = library.find<int(void*, int, int, int, int, int, const float*, const void*, int, const void*, int,
+                                    const float*, void*, int)>({"cublasSgemm_v2"});
+  void* handle = nullptr;
+  if (!create || !destroy || !multiply || create(&handle) != 0) return false;
+  constexpr int kN = 512;
+  const float one = 1, zero = 0;
+  const auto matrix = driver.allocate(Bytes(3ull * kN * kN * sizeof(float)));
+  if (matrix) {
+    auto* const a = reinterpret_cast<float*>(*matrix);
+    multiply(handle, 0, 0, kN, kN, kN, &one, a, kN, a + kN * kN, kN, &zero, a + 2 * kN * kN, kN);
+    driver.memory();  // waits for nothing, but fails where the product failed
+    driver.release(*matrix);
+  }
+  destroy(handle);
+  return matrix.has_value();
+}
+
+constexpr std::uint64_t kSmallest = 2 << 20;
+
+Bytes largest_block(CudaDriver& driver, Bytes free) {
+  std::uint64_t low = 0, high = free.count() / kSmallest + 1;  // in blocks of 2 MiB
+  while (high - low > 1) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    if (const auto block = driver.allocate(Bytes(middle * kSmallest))) {
+      driver.release(*block);
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return Bytes(low * kSmallest);
+}
+
+UsableMemory usable_memory(CudaDriver& driver) {
+  UsableMemory u;
+  u.free = driver.memory().free;
+  u.largest_block = largest_block(driver, u.free);
+  std::vector<std::uint64_t> blocks;
+  for (std::uint64_t size = u.largest_block.count(); size >= kSmallest;)
+    if (const auto block = driver.allocate(Bytes(size))) {
+      blocks.push_back(*block);
+      u.all_blocks += Bytes(size);
+    } else {
+      size = size / 2 / kSmallest * kSmallest;
+    }
+  for (const std::uint64_t block : blocks) driver.release(block);
+  return u;
+}
+
+Bytes difference(Bytes after, Bytes before) { return after > before ? after - before : Bytes(); }
+
+}  // namespace
+
+OverheadReport probe_overhead(int device, bool try_blocks) {
+  const Nvml nvml;
+  CudaDriver driver;
+  if (device < 0 || device >= driver.count())
+    throw UserError(fmt::format("there are {} devices", driver.count()), "--device", "the first is 0", Exit::usage);
+  OverheadReport r;
+  r.uuid = driver.uuid(device);
+  const int index = nvml_index(nvml, r.uuid, device);
+  r.card = nvml.card(index).name;
+  Meter meter(nvml, index);
+  Bytes before = meter.now();
+  const auto step = [&](const std::string& name) {
+    const bool own_before = meter.by_process();
+    const Bytes now = meter.now();
+    if (meter.by_process() && !own_before) before = {};  // it has no line before it has a context
+    r.steps.push_back({name, difference(now, before)});
+    r.context += r.steps.back().taken;
+    before = now;
+  };
+  driver.enter(device);
+  step("primary context");
+  driver.load_module(kModule);
+  step("module");
+  if (use_cublas(driver))
+    step("cuBLAS and a first product");
+  else
+    r.warnings.push_back("cuBLAS was not found or did not run: what its kernels take is not in the sum");
+  r.by_process = meter.by_process();
+  if (!r.by_process)
+    r.warnings.push_back("the driver does not tell what this process takes: these are differences of the whole device");
+  if (try_blocks) r.usable = usable_memory(driver);
+  return r;
+}
+
+}  // namespace vramplan
