@@ -118,6 +118,16 @@ std::string format_bytes(Bytes b) {
   while (i + 1 < names.size() && v >= (i == 0 ? 1024.0 : 1023.995)) v /= 1024, ++i;
   return i == 0 ? fmt::format("{} B", b.count()) : fmt::format("{:.2f} {}", v, names[i]);
 }
+std::string format_bytes(Bytes b, ByteUnit unit) {
+  const auto v = static_cast<double>(b.count());
+  switch (unit) {
+    case ByteUnit::mib: return fmt::format("{:.2f} MiB", v / (1 << 20));
+    case ByteUnit::gib: return format_gib(b);
+    case ByteUnit::gb: return fmt::format("{:.2f} GB", v / 1e9);
+    case ByteUnit::automatic: break;
+  }
+  return format_bytes(b);
+}
 std::string format_gib(Bytes b) {
   return fmt::format("{:.2f} GiB", static_cast<double>(b.count()) / static_cast<double>(kGiB));
 }

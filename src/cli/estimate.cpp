@@ -4,6 +4,7 @@
 #include "base/version.h"
 #include "cli/job_flags.h"
 #include "cli/output.h"
+#include "cli/values.h"
 #include "read/data.h"
 #include "render/flat.h"
 #include "render/html.h"
@@ -15,6 +16,9 @@
 
 namespace vramplan {
 namespace {
+
+constexpr Word<ByteUnit> kUnits[]{
+    {"auto", ByteUnit::automatic}, {"MiB", ByteUnit::mib}, {"GiB", ByteUnit::gib}, {"GB", ByteUnit::gb}};
 
 class EstimateCommand final : public Command {
  public:
@@ -36,6 +40,8 @@ class EstimateCommand final : public Command {
     all.push_back(
         {"--show-origin", "", "print where each setting comes from, and nothing else", &origins_, "Output", true});
     all.push_back({"--xlsx", "FILE", "also write a workbook with live formulas", &xlsx_, "Output"});
+    all.push_back({"--units", "UNIT", "of the table: auto, GiB, GB, MiB (default: auto)", &units_, "Output", true});
+    all.push_back({"-v,--verbose", "", "also every setting, and where it comes from", &verbose_, "Output", true});
     all.push_back({"--md", "", "tables for an issue or a wiki, as Markdown", &md_, "Output"});
     all.push_back({"--csv", "", "one row of stable columns, for spreadsheets", &csv_, "Output"});
     all.push_back({"--flat", "", "the same row as a JSON object", &flat_, "Output", true});
@@ -66,12 +72,14 @@ class EstimateCommand final : public Command {
     if (csv_) return fmt::format("{}\n{}\n", flat_csv_header(), flat_csv_row(flat_values(e)));
     if (flat_) return flat_json(e);
     if (context.json) return estimate_json(e);
-    return estimate_table(e, {context.colour, context.utf8});
+    const std::string table =
+        estimate_table(e, {context.colour, context.utf8, word(kUnits, units_, "--units", ByteUnit::automatic)});
+    return verbose_ ? table + "\nSettings:\n" + origins_table(job_.all()) : table;
   }
 
   JobFlags job_;
-  std::string html_, xlsx_;
-  bool advise_ = false, csv_ = false, flat_ = false, md_ = false, origins_ = false;
+  std::string html_, xlsx_, units_;
+  bool advise_ = false, csv_ = false, flat_ = false, md_ = false, origins_ = false, verbose_ = false;
 };
 
 }  // namespace

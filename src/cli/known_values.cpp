@@ -41,6 +41,7 @@ std::vector<std::string> known_values(const std::string& flag, const Context& co
         "selective:mlp", "selective:attention+mlp+activation+norms"}},
       {"allocator", {"native", "expandable"}},
       {"color", {"auto", "always", "never"}},
+      {"units", {"auto", "GiB", "GB", "MiB"}},
       {"max", {"micro-batch", "seq"}},
       {"smallest", {"gpu"}},
       {"min", {"recompute"}},

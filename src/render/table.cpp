@@ -29,21 +29,25 @@ std::string painted(std::string_view s, Verdict v, const TextStyle& style) {
   return fmt::format("\x1b[1;{}m{}\x1b[0m", code, s);
 }
 
-std::string signed_gib(std::int64_t n) {
-  return (n < 0 ? "-" : "") + format_gib(Bytes(static_cast<std::uint64_t>(n < 0 ? -n : n)));
+std::string headline_bytes(Bytes b, const TextStyle& style) {
+  return format_bytes(b, style.unit == ByteUnit::automatic ? ByteUnit::gib : style.unit);
+}
+
+std::string signed_bytes(std::int64_t n, const TextStyle& style) {
+  return (n < 0 ? "-" : "") + headline_bytes(Bytes(static_cast<std::uint64_t>(n < 0 ? -n : n)), style);
 }
 
 std::string headline(const Estimate& e, const TextStyle& style) {
   const Counters& c = e.counters;
   const std::string word = painted(name_of(e.verdict), e.verdict, style);
   if (!e.job.card)
-    return fmt::format("needs {} at the peak of a step ({})\n", painted(format_gib(c.device_used), e.verdict, style),
-                       name_of(e.verdict));
+    return fmt::format("needs {} at the peak of a step ({})\n",
+                       painted(headline_bytes(c.device_used, style), e.verdict, style), name_of(e.verdict));
   const double share =
       c.capacity.count() ? 100 * static_cast<double>(e.margin) / static_cast<double>(c.capacity.count()) : 0;
   return fmt::format("{}: needs {} of {} usable on {}; margin {} ({:.1f} %), uncertain by {}\n", word,
-                     format_gib(c.device_used), format_gib(c.capacity), e.job.card->name, signed_gib(e.margin), share,
-                     format_gib(e.uncertainty));
+                     headline_bytes(c.device_used, style), headline_bytes(c.capacity, style), e.job.card->name,
+                     signed_bytes(e.margin, style), share, headline_bytes(e.uncertainty, style));
 }
 
 std::string bar(double share, bool utf8) {
@@ -59,51 +63,52 @@ std::string breakdown(const Estimate& e, const TextStyle& style) {
   const auto whole = static_cast<double>(std::max<std::uint64_t>(e.tree.bytes.count(), 1));
   for (const ByteRow& r : e.tree.children) {
     const double share = static_cast<double>(r.bytes.count()) / whole;
-    t.add({r.name, format_bytes(r.bytes), fmt::format("{:.1f} %", 100 * share), bar(share, style.utf8)});
+    t.add({r.name, format_bytes(r.bytes, style.unit), fmt::format("{:.1f} %", 100 * share), bar(share, style.utf8)});
   }
-  t.add({"device used", format_bytes(e.tree.bytes), "", ""});
+  t.add({"device used", format_bytes(e.tree.bytes, style.unit), "", ""});
   return fmt::format("\nAt the peak, in {}:\n{}", name_of(e.peak_phase), t.str());
 }
 
-std::string counters(const Estimate& e) {
+std::string counters(const Estimate& e, const TextStyle& style) {
   Table t({false, true, false});
-  t.add({"allocated", format_bytes(e.counters.allocated), "max_memory_allocated"});
-  t.add({"reserved", format_bytes(e.counters.reserved), "max_memory_reserved"});
-  t.add({"device used", format_bytes(e.counters.device_used), "nvidia-smi; this one decides"});
-  if (e.host > Bytes()) t.add({"host", format_bytes(e.host), "optimizer states and weights kept there"});
+  t.add({"allocated", format_bytes(e.counters.allocated, style.unit), "max_memory_allocated"});
+  t.add({"reserved", format_bytes(e.counters.reserved, style.unit), "max_memory_reserved"});
+  t.add({"device used", format_bytes(e.counters.device_used, style.unit), "nvidia-smi; this one decides"});
+  if (e.host > Bytes()) t.add({"host", format_bytes(e.host, style.unit), "optimizer states and weights kept there"});
   std::string out = "\nAs tools count it:\n" + t.str();
   if (e.capacity.empty()) return out;
   Table chain({false, true, false});
-  for (const CapacityLink& l : e.capacity) chain.add({l.name, format_bytes(l.bytes), l.origin});
+  for (const CapacityLink& l : e.capacity) chain.add({l.name, format_bytes(l.bytes, style.unit), l.origin});
   return out + fmt::format("\nWhat {} offers:\n{}", e.job.card->name, chain.str());
 }
 
-std::string phases(const Estimate& e) {
+std::string phases(const Estimate& e, const TextStyle& style) {
   Table t({false, true, false});
   for (const PhasePeak& p : e.phases)
-    t.add({std::string(name_of(p.phase)), format_bytes(p.peak), p.phase == e.peak_phase ? "<- peak" : ""});
+    t.add({std::string(name_of(p.phase)), format_bytes(p.peak, style.unit), p.phase == e.peak_phase ? "<- peak" : ""});
   return "\nPeak of tensors by phase:\n" + t.str();
 }
 
-std::string largest(const Estimate& e) {
+std::string largest(const Estimate& e, const TextStyle& style) {
   Table t({true, true, false, false, false, false});
   for (const PeakTensor& k : e.tensors) {
     const std::string where = k.first_layer < 0 ? ""
                               : k.first_layer == k.last_layer
                                   ? fmt::format("layer {}", k.first_layer)
                                   : fmt::format("layers {}-{}", k.first_layer, k.last_layer);
-    t.add({format_bytes(k.bytes), fmt::format("{} x", k.count), std::string(name_of(k.category)), k.name,
+    t.add({format_bytes(k.bytes, style.unit), fmt::format("{} x", k.count), std::string(name_of(k.category)), k.name,
            k.dtype + " " + k.shape, where});
   }
   return "\nLargest tensors at the peak:\n" + t.str();
 }
 
-std::string checkpointing(const Estimate& e) {
+std::string checkpointing(const Estimate& e, const TextStyle& style) {
   if (!e.without_checkpointing) return {};
   Table t({false, true, true});
   t.add({"", "with", "without"});
-  t.add({"held after forward", format_bytes(e.held), format_bytes(e.without_checkpointing->held)});
-  t.add({"peak of tensors", format_bytes(e.peak), format_bytes(e.without_checkpointing->peak)});
+  t.add({"held after forward", format_bytes(e.held, style.unit),
+         format_bytes(e.without_checkpointing->held, style.unit)});
+  t.add({"peak of tensors", format_bytes(e.peak, style.unit), format_bytes(e.without_checkpointing->peak, style.unit)});
   return fmt::format("\nCheckpointing ({}), {:.1f} % more FLOPs:\n{}", checkpoint_word(e.job.run.checkpoint),
                      100 * e.recompute_flops / std::max(1.0, e.step_flops - e.recompute_flops), t.str());
 }
@@ -160,9 +165,9 @@ std::string job_line(const Estimate& e) {
 }
 
 std::string estimate_table(const Estimate& e, const TextStyle& style) {
-  return headline(e, style) + job_line(e) + "\n" + breakdown(e, style) + counters(e) + phases(e) + checkpointing(e) +
-         times(e) + largest(e) + segments_table(e, style) + (e.advice ? advice_table(*e.advice) : "") +
-         notes("Warnings", e.warnings) + notes("Assumed", e.assumptions);
+  return headline(e, style) + job_line(e) + "\n" + breakdown(e, style) + counters(e, style) + phases(e, style) +
+         checkpointing(e, style) + times(e) + largest(e, style) + segments_table(e, style) +
+         (e.advice ? advice_table(*e.advice) : "") + notes("Warnings", e.warnings) + notes("Assumed", e.assumptions);
 }
 
 namespace {

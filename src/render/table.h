@@ -12,6 +12,7 @@ namespace vramplan {
 struct TextStyle {
   bool colour = false;
   bool utf8 = true;
+  ByteUnit unit = ByteUnit::automatic;  ///< of an estimate's table
 };
 
 /// Rows of cells in aligned columns; columns named in `right` (by position) are right-aligned.

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "program.h"
+#include "random.h"
 
 using nlohmann::json;
 using vramplan::test::has;
@@ -80,4 +81,72 @@ TEST_CASE("what is no table of jobs is refused") {
   }
   CHECK(run("batch /no/such/file.csv").status == 3);
   CHECK(run("batch").status == 2);
+}
+
+namespace {
+
+/// A job that can be run, its words taken by chance.
+std::string random_row(vramplan::test::Random& random, int id) {
+  const auto one_of = [&](std::initializer_list<const char*> words) {
+    return std::string(words.begin()[random() % words.size()]);
+  };
+  return std::to_string(id) + "," + std::to_string(1 + random() % 3) + "," + std::to_string(64 << random() % 2) + "," +
+         one_of({"2", "4"}) + "," + one_of({"1", "2", "3"}) + "," + one_of({"16", "48", "64"}) + "," +
+         one_of({"fp32", "bf16", "amp-bf16", "amp-fp16", "mixed-bf16", ""}) + "," +
+         one_of({"adamw", "sgd", "adafactor", "lion8bit", "muon", ""}) + "," +
+         one_of({"none", "per-layer", "sequential:1", ""}) + "," + one_of({"sdpa", "eager", "math", ""}) + "," +
+         one_of({"t4", "rtx-4090", "h100-sxm", ""}) + "," + one_of({"causal", "plain", "chunked:2", ""});
+}
+
+constexpr const char* kHeader =
+    "id,layers,hidden,heads,micro-batch,seq,precision,optimizer,checkpoint,attention,gpu,loss\n";
+
+}  // namespace
+
+TEST_CASE("random jobs all come out, in their order") {
+  vramplan::test::Random random(7);
+  constexpr int kRows = 1000;
+  std::string in = kHeader;
+  for (int i = 0; i < kRows; ++i) in += random_row(random, i) + "\n";
+  const auto r = run("batch - --jsonl", in);
+  CHECK(r.status == 0);
+  const auto lines = lines_of(r.out);
+  REQUIRE(lines.size() == kRows);
+  for (int i = 0; i < kRows; ++i) {
+    const json row = json::parse(lines[static_cast<std::size_t>(i)]);
+    CHECK(row.at("id") == std::to_string(i));
+    CHECK(row.at("error").is_null());
+    CHECK(row.at("device_used_bytes").get<std::int64_t>() > 0);
+  }
+}
+
+TEST_CASE("mutated rows: no crash, an answer or an error in each, and whole lines") {
+  vramplan::test::Random random(11);
+  constexpr int kRows = 1000;
+  std::string in = kHeader;
+  for (int i = 0; i < kRows; ++i) {
+    std::string row = random_row(random, i);
+    for (std::uint32_t n = 1 + random() % 3; n > 0; --n) {
+      const std::size_t at = row.find(',') + 1 + random() % (row.size() - row.find(',') - 1);
+      if (random() % 3 == 0)
+        row.erase(at, 1);
+      else
+        row[at] = static_cast<char>(32 + random() % 224);
+    }
+    std::replace(row.begin(), row.end(), '"', '\'');  // a quote may swallow the rows behind it
+    in += row + "\n";
+  }
+  const auto r = run("batch - --jsonl", in);
+  CHECK((r.status == 0 || r.status == 3));
+  const auto lines = lines_of(r.out);
+  CHECK(lines.size() == kRows);
+  std::size_t failed = 0;
+  for (const std::string& line : lines) {
+    const json row = json::parse(line);
+    const bool answered = row.at("error").is_null();
+    failed += !answered;
+    CHECK(answered == !row.at("device_used_bytes").is_null());
+  }
+  CHECK(failed > kRows / 3);
+  CHECK(failed < kRows);
 }

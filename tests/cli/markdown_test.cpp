@@ -28,3 +28,19 @@ TEST_CASE("a hostile name stays a name") {
   CHECK(has(md, R"(/tmp/a\|b\_\<script\>\`x\`.json)"));
   CHECK(has(md, "```sh\nvramplan estimate --config '/tmp/a|b_<script>`x`.json'"));
 }
+
+TEST_CASE("units of the table: the same bytes, and an unknown one suggests") {
+  const std::string job = "estimate --model gpt2 --gpu t4 --micro-batch 4 --seq 512 ";
+  const json j = json::parse(run(job + "--json").out);
+  const double used = j.at("counters").at("device_used").get<double>();
+  char text[64];
+  for (const auto& [unit, size] : {std::pair{"GiB", 1073741824.0}, {"GB", 1e9}, {"MiB", 1048576.0}}) {
+    std::snprintf(text, sizeof text, "needs %.2f %s of", used / size, unit);
+    const std::string table = run(job + "--units " + unit).out;
+    CHECK(has(table, text));
+    for (const char* other : {" GiB  ", " MiB  ", " KiB  ", " GB  "})
+      CHECK(has(table, other) == (std::string(" ") + unit + "  " == other));
+  }
+  CHECK(has(run(job + "--units Gib").err, "did you mean 'GiB'?"));
+  CHECK(has(run(job + "-v").out, "--micro-batch"));
+}

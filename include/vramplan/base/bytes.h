@@ -58,6 +58,9 @@ Bytes parse_bytes(std::string_view text);
 
 /// Binary prefixes with two decimals: "512 B", "1.50 KiB", "79.15 GiB". Reads back to within half a unit.
 std::string format_bytes(Bytes b);
+/// What a person wants to read; automatic: as above.
+enum class ByteUnit { automatic, mib, gib, gb };
+std::string format_bytes(Bytes b, ByteUnit unit);
 /// GiB with two decimals, whatever the size.
 std::string format_gib(Bytes b);
 
