@@ -20,14 +20,18 @@ def fields(schema, defs, prefix=""):
             yield from fields(items, defs, path + "[].")
 
 
+def commands(help_text):
+    """The names of all commands, from the program's help."""
+    return [line.split()[0] for line in help_text.split("Commands:\n")[1].split("\n\n")[0].splitlines()
+            if line.startswith("  ") and line[2] != " "]
+
+
 def text(run):
     """`run`: words of a command line to what it prints."""
     out = ["# Reference\n", "Made by `scripts/check-docs --write` from the program itself. [How-to](how-to.md) pages tell what to use "
            "when.\n", "## Commands\n"]
-    commands = [line.split()[0] for line in run("help").split("Commands:\n")[1].split("\n\n")[0].splitlines()
-                if line.startswith("  ") and line[2] != " "]
     seen = set()
-    for command in commands:
+    for command in commands(run("help")):
         shown, shared = [], []
         for paragraph in run(f"help {command} --help-all").split("\n\n"):
             if paragraph in seen and paragraph.split(":")[0] in ("Model", "A model by its sizes", "Run", "Card", "Job"):

@@ -1,107 +1,17 @@
 #include "model/weights.h"
 
+#include <algorithm>
 #include <array>
+#include <string_view>
 
+#include "model/weight_builder.h"
 #include "tape/elementwise.h"
 #include "vramplan/base/error.h"
 
 namespace vramplan {
 namespace {
 
-/// Collects parameters as they are made. In counting mode nothing is made, only elements are summed.
-class Builder {
- public:
-  /// `made` parameters were made before: values differ from tensor to tensor.
-  Builder(Tape* tape, DType dtype, std::size_t made = 0) : tape_(tape), dtype_(dtype), made_(made) {}
-
-  Tensor make(const std::string& name, const Dims& shape, bool ones = false) {
-    elements = checked_add(elements, count(shape));
-    if (!tape_) return {};
-    Memory& m = tape_->memory();
-    Restore category(m.category, Category::parameter);
-    Tensor p = m.empty(shape, dtype_, "parameter");
-    p->requires_grad = true;
-    m.backend().fill(p, ones ? 1 : 0);
-    if (!ones) scatter(p);
-    parameters.push_back({name, p});
-    return p;
-  }
-
-  LinearWeights linear(const std::string& name, std::int64_t in, std::int64_t out, bool bias) {
-    LinearWeights w;
-    if (storage)
-      w.stored = stored(name + ".weight", in, out);
-    else
-      w.weight = make(name + ".weight", {out, in});
-    if (bias) w.bias = make(name + ".bias", {out});
-    return w;
-  }
-  LinearWeights conv1d(const std::string& name, std::int64_t in, std::int64_t out) {
-    LinearWeights w;
-    w.weight = make(name + ".weight", {in, out});
-    w.bias = make(name + ".bias", {out});
-    return w;
-  }
-  NormWeights norm(const std::string& name, const ModelConfig& c) {
-    NormWeights w;
-    w.weight = make(name + ".weight", {c.hidden}, true);
-    if (c.norm == NormKind::layer_norm) w.bias = make(name + ".bias", {c.hidden});
-    return w;
-  }
-
-  void drop_last() { parameters.pop_back(); }
-
-  const WeightStorage* storage = nullptr;
-  std::int64_t elements = 0;
-  std::vector<Parameter> parameters;
-
- private:
-  /// Params4bit or Int8Params with what belongs to them.
-  QuantisedWeight stored(const std::string& name, std::int64_t in, std::int64_t out) {
-    constexpr std::int64_t kBlock4 = 64, kBlockOfScales = 256, kMap4 = 16, kMap8 = 256;
-    elements = checked_add(elements, checked_multiply(in, out));
-    QuantisedWeight w;
-    w.in = in, w.out = out, w.four_bits = storage->four_bits;
-    w.dtype = storage->dtype, w.multiplied = storage->multiplied;
-    if (!tape_) return w;
-    auto filled = [&](const Dims& shape, DType dtype, double value) {
-      Tensor t = tape_->memory().empty(shape, dtype, "parameter");
-      tape_->backend().fill(t, value);
-      return t;
-    };
-    const std::int64_t n = checked_multiply(in, out), blocks = (n + kBlock4 - 1) / kBlock4;
-    w.codes = filled(w.four_bits ? Dims{(n + 1) / 2, 1} : Dims{out, in}, DType::int8, 0);
-    tape_->backend().arange(w.codes, 0);
-    parameters.push_back({name, w.codes});
-    if (!w.four_bits) {
-      w.scales = filled({out}, DType::fp32, 0.05);
-      return w;
-    }
-    w.scales = filled({blocks}, storage->doubled ? DType::int8 : DType::fp32, storage->doubled ? 100 : 0.05);
-    w.map = filled({kMap4}, DType::fp32, 0);
-    if (!storage->doubled) return w;
-    w.offset = filled({}, DType::fp32, 0.02);
-    w.second_scales = filled({(blocks + kBlockOfScales - 1) / kBlockOfScales}, DType::fp32, 0.05);
-    w.second_map = filled({kMap8}, DType::fp32, 0);
-    return w;
-  }
-
-  /// Small numbers that differ from element to element and from tensor to tensor.
-  void scatter(const Tensor& p) {
-    const double n = static_cast<double>(made_ + parameters.size());
-    Backend& b = tape_->backend();
-    b.arange(p, n * 0.37);
-    b.unary(Unary::scale, p, p, 12.9898);
-    b.unary(Unary::sin, p, p, 0);
-    b.unary(Unary::scale, p, p, 0.05);
-  }
-
-  Tape* tape_;
-  DType dtype_;
-  std::size_t made_;
-};
-
-LayerWeights make_gpt2_layer(Builder& b, const std::string& at, const ModelConfig& c) {
+LayerWeights make_gpt2_layer(WeightBuilder& b, const std::string& at, const ModelConfig& c) {
   LayerWeights w;
   w.norm1 = b.norm(at + "ln_1", c);
   w.qkv = b.conv1d(at + "attn.c_attn", c.hidden, 3 * c.hidden);
@@ -112,7 +22,7 @@ LayerWeights make_gpt2_layer(Builder& b, const std::string& at, const ModelConfi
   return w;
 }
 
-LayerWeights make_llama_layer(Builder& b, const std::string& at, const ModelConfig& c) {
+LayerWeights make_llama_layer(WeightBuilder& b, const std::string& at, const ModelConfig& c) {
   LayerWeights w;
   const std::int64_t width = c.heads * c.head_dim, kv_width = c.kv_heads * c.head_dim;
   w.q = b.linear(at + "self_attn.q_proj", c.hidden, width, c.qkv_bias);
@@ -127,12 +37,39 @@ LayerWeights make_llama_layer(Builder& b, const std::string& at, const ModelConf
   return w;
 }
 
-LayerWeights make_layer(Builder& b, const ModelConfig& c, std::int64_t i) {
+/// The same, as a checkpoint is loaded: by name. Its parameters stand in the order of the state dict all the same.
+LayerWeights load_llama_layer(WeightBuilder& b, const std::string& at, const ModelConfig& c) {
+  LayerWeights w;
+  const std::int64_t width = c.heads * c.head_dim, kv_width = c.kv_heads * c.head_dim;
+  const std::size_t first = b.parameters.size();
+  w.norm1 = b.norm(at + "input_layernorm", c);
+  w.down = b.linear(at + "mlp.down_proj", c.ffn, c.hidden, c.mlp_bias);
+  if (c.mlp == MlpKind::swiglu) w.gate = b.linear(at + "mlp.gate_proj", c.hidden, c.ffn, c.mlp_bias);
+  w.up = b.linear(at + "mlp.up_proj", c.hidden, c.ffn, c.mlp_bias);
+  w.norm2 = b.norm(at + "post_attention_layernorm", c);
+  w.k = b.linear(at + "self_attn.k_proj", c.hidden, kv_width, c.qkv_bias);
+  w.out = b.linear(at + "self_attn.o_proj", width, c.hidden, c.out_bias);
+  w.q = b.linear(at + "self_attn.q_proj", c.hidden, width, c.qkv_bias);
+  w.v = b.linear(at + "self_attn.v_proj", c.hidden, kv_width, c.qkv_bias);
+  constexpr std::string_view kOrder[]{"q_proj",    "k_proj",          "v_proj",
+                                      "o_proj",    "gate_proj",       "up_proj",
+                                      "down_proj", "input_layernorm", "post_attention_layernorm"};
+  const auto place = [&](const Parameter& p) {
+    return std::find_if(std::begin(kOrder), std::end(kOrder),
+                        [&](std::string_view module) { return p.name.find(module) != std::string::npos; });
+  };
+  std::stable_sort(b.parameters.begin() + static_cast<std::ptrdiff_t>(first), b.parameters.end(),
+                   [&](const Parameter& x, const Parameter& y) { return place(x) < place(y); });
+  return w;
+}
+
+LayerWeights make_layer(WeightBuilder& b, const ModelConfig& c, std::int64_t i) {
+  if (b.storage) return load_llama_layer(b, "model.layers." + std::to_string(i) + ".", c);
   return c.architecture == Architecture::gpt2 ? make_gpt2_layer(b, "transformer.h." + std::to_string(i) + ".", c)
                                               : make_llama_layer(b, "model.layers." + std::to_string(i) + ".", c);
 }
 
-void make_ends(Builder& b, const ModelConfig& c, Weights& w) {
+void make_ends(WeightBuilder& b, const ModelConfig& c, Weights& w) {
   const bool gpt2 = c.architecture == Architecture::gpt2;
   if (c.vocab > 0)
     w.token_embedding = b.make(gpt2 ? "transformer.wte.weight" : "model.embed_tokens.weight", {c.vocab, c.hidden});
@@ -211,7 +148,7 @@ void make_adapters(Tape& t, const ModelConfig& c, const Adapters& adapters, DTyp
       LinearWeights& linear = w.layers[i].*target.weights;
       const auto [in, out] = widths(c, target.module);
       const std::string at = "model.layers." + std::to_string(i) + "." + target.module;
-      Builder b(&t, dtype, w.trainable.size());
+      WeightBuilder b(&t, dtype, w.trainable.size());
       auto replace = [&](Tensor& slot, const std::string& name, const Dims& shape) {
         slot = b.make(at + name, shape);
         if (w.trainable.size() < before.size()) before[w.trainable.size()].tensor.reset();
@@ -224,12 +161,27 @@ void make_adapters(Tape& t, const ModelConfig& c, const Adapters& adapters, DTyp
     }
 }
 
+/// param.data = param.data.to(torch.float32), one after the other: each leaves a hole of its old size.
+void upcast(Tape& t, const Weights& w) {
+  for (const Parameter& p : w.parameters) {
+    if (p.tensor.dtype() != DType::bf16 && p.tensor.dtype() != DType::fp16) continue;
+    const Tensor wide = t.memory().empty_like(p.tensor, DType::fp32, "parameter");
+    t.backend().unary(Unary::copy, wide, p.tensor, 0);
+    p.tensor->storage = wide->storage;
+    p.tensor->dtype = DType::fp32;
+  }
+}
+
 /// get_peft_model: everything that is there is frozen, adapters are added.
 void add_adapters(Tape& t, const ModelConfig& c, const Adapters& adapters, Weights& w) {
   for (Parameter& p : w.parameters) p.tensor->requires_grad = false;
-  // Made in the model's type, then cast one by one (cast_adapter_dtype); beside stored weights they are fp32 at once.
-  const bool stored = static_cast<bool>(w.layers.front().down.stored.codes);
-  make_adapters(t, c, adapters, stored ? DType::fp32 : w.parameters.front().tensor.dtype(), w);
+  // Made in the base layer's type, or that of its products in 4 bits, then cast one by one (cast_adapter_dtype); beside
+  // whole numbers they are fp32 at once (_get_base_layer_device_and_dtype).
+  const QuantisedWeight& stored = w.layers.front().down.stored;
+  const DType first = !stored.codes      ? w.parameters.front().tensor.dtype()
+                      : stored.four_bits ? stored.multiplied
+                                         : DType::fp32;
+  make_adapters(t, c, adapters, first, w);
   if (adapters.dtype != w.trainable.front().tensor.dtype()) make_adapters(t, c, adapters, adapters.dtype, w);
   auto save = [&](Tensor& module, const char* name) {
     w.replaced.push_back(module);
@@ -243,26 +195,79 @@ void add_adapters(Tape& t, const ModelConfig& c, const Adapters& adapters, Weigh
 
 }  // namespace
 
-Weights make_weights(Tape& t, const ModelConfig& c, DType dtype, const Adapters* adapters,
-                     const WeightStorage* storage) {
-  Weights w;
-  Builder b(&t, dtype);
-  Restore category(t.memory().category, Category::parameter);
-  make_ends(b, c, w);
-  b.storage = storage;
-  if (storage && storage->doubled) w.scale_map = t.memory().empty({256}, DType::fp32, "parameter");
+namespace {
+
+void make_layers(WeightBuilder& b, Tape& t, const ModelConfig& c, Weights& w) {
   for (std::int64_t i = 0; i < c.layers; ++i) {
     At here(t, "weights", static_cast<int>(i));
     w.layers.push_back(make_layer(b, c, i));
   }
+}
+
+/// As its class makes it (from_config).
+void make_model(WeightBuilder& b, Tape& t, const ModelConfig& c, Weights& w) {
+  make_ends(b, c, w);
+  make_layers(b, t, c, w);
   if (c.architecture != Architecture::textbook)
     w.final_norm = b.norm(c.architecture == Architecture::gpt2 ? "transformer.ln_f" : "model.norm", c);
   if (c.position == PositionKind::rotary) make_rotary_buffers(t, c, w);
   if (c.vocab > 0) {
     w.head = b.make("lm_head.weight", {c.vocab, c.hidden});
-    if (c.tied) b.drop_last(), w.head = w.token_embedding;  // made first and tied then: its block stays in the cache
+    if (c.tied) b.take_last(), w.head = w.token_embedding;  // made first and tied then: its block stays in the cache
   }
+}
+
+/// Bytes of a quantised model, as far as from_pretrained knows them beforehand (caching_allocator_warmup).
+Bytes loaded_bytes(const ModelConfig& c, const WeightStorage& storage) {
+  std::int64_t stored = 0;
+  for (const Target& target : kTargets) {
+    if (!has_module(c, target.module)) continue;
+    const auto [in, out] = widths(c, target.module);
+    stored = checked_add(stored, checked_multiply(checked_multiply(in, out), c.layers));
+  }
+  return storage_bytes(storage.dtype, parameter_count(c) - stored) +
+         Bytes(static_cast<std::uint64_t>(storage.four_bits ? stored / 2 : stored));
+}
+
+/// As from_pretrained loads a checkpoint that is quantised on the way: by name, after one block for all of it was taken
+/// and given back.
+void load_model(WeightBuilder& b, Tape& t, const ModelConfig& c, const WeightStorage& storage, Weights& w) {
+  { const Scratch warm(t.memory(), loaded_bytes(c, storage), "caching_allocator_warmup"); }
+  Parameter head;
+  if (!c.tied) {
+    w.head = b.make("lm_head.weight", {c.vocab, c.hidden});
+    head = b.take_last();
+  }
+  make_ends(b, c, w);
+  b.storage = &storage;
+  make_layers(b, t, c, w);
+  b.storage = nullptr;
+  w.final_norm = b.norm("model.norm", c);
+  for (Tensor* buffer : {&w.inverse_frequencies, &w.original_inverse_frequencies}) {
+    if (c.position != PositionKind::rotary) break;
+    *buffer = t.memory().empty({c.head_dim / 2}, DType::fp32, "buffer");
+    t.backend().fill(*buffer, 0.1);
+  }
+  if (c.tied)
+    w.head = w.token_embedding;
+  else
+    b.parameters.push_back(std::move(head));
+  w.scale_map = b.scale_map;
+}
+
+}  // namespace
+
+Weights make_weights(Tape& t, const ModelConfig& c, DType dtype, const Adapters* adapters,
+                     const WeightStorage* storage) {
+  Weights w;
+  WeightBuilder b(&t, dtype);
+  Restore category(t.memory().category, Category::parameter);
+  if (storage)
+    load_model(b, t, c, *storage, w);
+  else
+    make_model(b, t, c, w);
   w.parameters = std::move(b.parameters);
+  if (storage && storage->upcast) upcast(t, w);
   if (adapters)
     add_adapters(t, c, *adapters, w);
   else
@@ -289,13 +294,13 @@ std::int64_t adapter_parameter_count(const ModelConfig& c, const Adapters& adapt
 }
 
 std::int64_t layer_parameter_count(const ModelConfig& c) {
-  Builder b(nullptr, DType::fp32);
+  WeightBuilder b(nullptr, DType::fp32);
   make_layer(b, c, 0);
   return b.elements;
 }
 
 std::int64_t parameter_count(const ModelConfig& c) {
-  Builder b(nullptr, DType::fp32);
+  WeightBuilder b(nullptr, DType::fp32);
   Weights w;
   make_ends(b, c, w);
   if (c.architecture != Architecture::textbook) b.norm("norm", c);

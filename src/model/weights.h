@@ -58,6 +58,7 @@ struct WeightStorage {
   bool four_bits = true;
   bool doubled = false;
   DType dtype = DType::bf16, multiplied = DType::bf16;  ///< as in QuantisedWeight
+  bool upcast = false;  ///< what is not stored so becomes fp32 afterwards (peft, prepare_model_for_kbit_training)
 };
 
 /// Make all parameters in `dtype`; trainable, filled with small pseudo-random numbers on backends that compute.

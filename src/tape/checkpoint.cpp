@@ -135,7 +135,7 @@ Tensor sent_to_host(Tape& t, const Tensor& x) {
   return y;
 }
 
-/// CheckpointFunction.backward. Python has seen every tensor that passes here.
+/// CheckpointFunction.backward. Python has seen what arrives here.
 Grads reentrant_backward(Tape& t, Node& n, Grads& dy) {
   const Tensor given = n.get(t, 1);
   const Tensor x = n.rare->attribute ? fetched(t, Tensor(n.rare->attribute)) : n.get(t, 0);
@@ -152,9 +152,7 @@ Grads reentrant_backward(Tape& t, Node& n, Grads& dy) {
   }
   t.backward(out, gradient);
   if (on_host) t.leave_autocast();
-  Tensor result(detached->grad);
-  if (result) result->pinned = true;
-  return {result};
+return {Tensor(detached->grad)};  // whose only owner is then the engine: a leaf takes it without a copy
 }
 
 /// A function that keeps what it is given as an attribute, and so as long as the graph.

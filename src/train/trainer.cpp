@@ -18,8 +18,8 @@ Weights make_all(Tape& t, const ModelConfig& c, const TrainOptions& options) {
   if (!options.quant) return make_weights(t, c, dtype, &adapters);
   const DType loaded = loaded_type(options);
   const WeightStorage storage{options.quant->kind != QuantKind::int8, options.quant->doubled, loaded,
-                              loaded == DType::fp16 ? DType::fp16 : DType::bf16};
-  return make_weights(t, c, dtype, &adapters, &storage);
+                              loaded == DType::fp16 ? DType::fp16 : DType::bf16, options.quant->upcast};
+  return make_weights(t, c, loaded, &adapters, &storage);
 }
 
 }  // namespace
