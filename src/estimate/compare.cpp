@@ -24,6 +24,7 @@ Effect effect_of(const Change& change, Bytes before) {
 /// Rows of both trees, by name.
 std::vector<BytePair> category_pairs(const ByteRow& first, const ByteRow& second) {
   std::vector<BytePair> out;
+  out.reserve(first.children.size());
   for (const ByteRow& r : first.children) out.push_back({r.name, r.bytes, {}});
   for (const ByteRow& r : second.children) {
     const auto same = std::find_if(out.begin(), out.end(), [&](const BytePair& p) { return p.name == r.name; });

@@ -72,8 +72,8 @@ QuantisedWeight WeightBuilder::stored(const std::string& name, std::int64_t in, 
 }
 
 void WeightBuilder::store_in_four_bits(QuantisedWeight& w, std::int64_t n) {
-  constexpr std::int64_t kBlock = 64, kBlockOfScales = 256, kMap = 16, kMapOfScales = 256;
-  const std::int64_t blocks = (n + kBlock - 1) / kBlock;
+  constexpr std::int64_t kScaled = 64, kBlockOfScales = 256, kMap = 16, kMapOfScales = 256;
+  const std::int64_t blocks = (n + kScaled - 1) / kScaled;
   Tensor scales = filled({blocks}, DType::fp32, 0.05);
   w.codes = filled({(n + 1) / 2, 1}, DType::int8, 0);
   w.map = filled({kMap}, DType::fp32, 0);

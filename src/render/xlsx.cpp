@@ -239,22 +239,23 @@ void write_jobs(const Book& b, const Workbook& w) {
   worksheet_set_column(s, 0, column, 16, nullptr);
 }
 
+constexpr const char* kNotes[]{
+    "Coloured cells of Inputs are yours to change. Formulas over them are textbook closed forms: they know layers, not "
+    "the order "
+    "of a step.",
+    "Columns called 'engine' are numbers of the job that this workbook was made for, from a dry run of every "
+    "operation; they do "
+    "not change with the inputs.",
+    "GiB is 2^30 bytes, GB 10^9. Bytes are exact integers.",
+    "The closed form leaves out temporaries of backward and optimizer, the loss's copies of the logits, the "
+    "allocator's rounding "
+    "and fragmentation.",
+    ""};
+
 void write_notes(const Book& b, const Workbook& w) {
   lxw_worksheet* s = b.sheet("Notes");
-  std::vector<std::string> lines{"vramplan " + w.version,
-                                 w.command,
-                                 "",
-                                 "Coloured cells of Inputs are yours to change. Formulas over them are textbook closed "
-                                 "forms: they know layers, not the "
-                                 "order of a step.",
-                                 "Columns called 'engine' are numbers of the job that this workbook was made for, from "
-                                 "a dry run of every operation; they "
-                                 "do not change with the inputs.",
-                                 "GiB is 2^30 bytes, GB 10^9. Bytes are exact integers.",
-                                 "The closed form leaves out: temporaries of backward and optimizer, the loss's copies "
-                                 "of the logits, the allocator's "
-                                 "rounding and fragmentation.",
-                                 ""};
+  std::vector<std::string> lines{"vramplan " + w.version, w.command, ""};
+  for (const char* line : kNotes) lines.emplace_back(line);
   for (const std::string& a : w.estimate.assumptions) lines.push_back("assumed: " + a);
   for (const std::string& a : w.estimate.warnings) lines.push_back("warning: " + a);
   lxw_row_t row = 0;
