@@ -69,9 +69,14 @@ void check_words(const CLI::App& app, int argc, char** argv) {
   }
 }
 
+/// Errors as documents too; but not where --json names a file, as standard output is then the program's that is run.
 bool wants_json(int argc, char** argv) {
+  const auto commands = all_commands();
+  const bool names_file = std::any_of(commands.begin(), commands.end(), [&](const std::unique_ptr<Command>& c) {
+    return argc > 1 && c->name() == argv[1] && c->writes_json_itself();
+  });
   for (int i = 1; i < argc && std::strcmp(argv[i], "--") != 0; ++i)
-    if (std::strcmp(argv[i], "--json") == 0) return true;
+    if (std::strcmp(argv[i], "--json") == 0) return !(names_file && i + 1 < argc && argv[i + 1][0] != '-');
   return false;
 }
 

@@ -42,6 +42,7 @@ class RehearseCommand final : public Command {
         {"--compare", "", "set the estimate for the same flags beside it", &compare_, r},
         {"--no-places", "", "do not remember which lines allocate: faster", &no_places_, r},
         {"--padded", "", "sequences are padded: attention masks that mask nothing are dropped otherwise", &padded_, r},
+        {"--try-expandable", "", "run it a second time, silently, with expandable segments", &expandable_, r},
         {"--strict", "", "make calls that have no answer here an error", &strict_, r},
         {"--json", "FILE", "also write the report as JSON", &json_, r}};
     all.insert(all.end(), mine.begin(), mine.end());
@@ -58,13 +59,27 @@ class RehearseCommand final : public Command {
     std::optional<Estimate> predicted;
     if (compare_) predicted = estimate(job);
     const Data data(context.data_dir);
+    if (!json_.empty()) write_output(json_, "");  // a folder that is not there is told before the work
     const Rehearsal r = rehearse(job, options(), hook_files(data, "rehearse"), all_cards(data.gpus()));
+    std::optional<Rehearsal> again;
+    if (expandable_) again = with_expandable_segments(job, data);
     fmt::print(stderr, "\n{}", rehearsal_table(r, predicted));
-    if (!json_.empty()) write_output(json_, rehearsal_json(r, predicted));
+    if (again) fmt::print(stderr, "{}", expandable_line(r, *again));
+    if (!json_.empty()) write_output(json_, rehearsal_json(r, predicted, again));
     return status(r);
   }
 
  private:
+  /// The same program once more; what it prints is not shown.
+  Rehearsal with_expandable_segments(Job job, const Data& data) const {
+    RehearsalOptions o = options();
+    o.places = false;
+    o.command = {"sh", "-c", "exec \"$@\" >/dev/null 2>&1", "sh"};
+    o.command.insert(o.command.end(), command_.begin(), command_.end());
+    job.allocator = "expandable_segments:True";
+    return rehearse(job, o, hook_files(data, "rehearse"));
+  }
+
   RehearsalOptions options() const {
     RehearsalOptions o;
     o.command = command_;
@@ -91,7 +106,7 @@ class RehearseCommand final : public Command {
   JobFlags job_;
   std::vector<std::string> command_;
   std::string gpus_, world_, steps_, json_;
-  bool compare_ = false, no_places_ = false, padded_ = false, strict_ = false;
+  bool compare_ = false, no_places_ = false, padded_ = false, strict_ = false, expandable_ = false;
 };
 
 }  // namespace

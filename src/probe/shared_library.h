@@ -1,5 +1,5 @@
-// A library that is opened by name while the program runs: of the driver, where there is one. It stays open to the end of the
-// process: drivers have threads of their own.
+// A library that is opened by name while the program runs: of the driver, where there is one. It stays open to the end
+// of the process: drivers have threads of their own.
 #pragma once
 #include <initializer_list>
 #include <string>

@@ -164,7 +164,14 @@ std::string rehearsal_table(const Rehearsal& r, const std::optional<Estimate>& p
   return out;
 }
 
-std::string rehearsal_json(const Rehearsal& r, const std::optional<Estimate>& predicted) {
+std::string expandable_line(const Rehearsal& r, const Rehearsal& expandable) {
+  return fmt::format(
+      "With expandable segments (PYTORCH_ALLOC_CONF=expandable_segments:True): {}, {} reserved instead of {}\n",
+      name_of(expandable.verdict), format_bytes(expandable.counters.reserved), format_bytes(r.counters.reserved));
+}
+
+std::string rehearsal_json(const Rehearsal& r, const std::optional<Estimate>& predicted,
+                           const std::optional<Rehearsal>& expandable) {
   json j = document("rehearsal");
   j.update({{"command", r.command},
             {"exit_status", r.status},
@@ -184,6 +191,12 @@ std::string rehearsal_json(const Rehearsal& r, const std::optional<Estimate>& pr
             {"assumptions", r.assumptions},
             {"warnings", r.warnings}});
   for (const RehearsedProcess& p : r.processes) j["processes"].push_back(process_json(p));
+  if (expandable)
+    j["expandable"] = {{"verdict", name_of(expandable->verdict)},
+                       {"exit_status", expandable->status},
+                       {"allocated", expandable->counters.allocated.count()},
+                       {"reserved", expandable->counters.reserved.count()},
+                       {"device_used", expandable->counters.device_used.count()}};
   if (predicted) {
     for (const Gap& g : gaps(r, *predicted)) {
       std::string key = g.name;

@@ -152,7 +152,7 @@ Grads reentrant_backward(Tape& t, Node& n, Grads& dy) {
   }
   t.backward(out, gradient);
   if (on_host) t.leave_autocast();
-return {Tensor(detached->grad)};  // whose only owner is then the engine: a leaf takes it without a copy
+  return {Tensor(detached->grad)};  // whose only owner is then the engine: a leaf takes it without a copy
 }
 
 /// A function that keeps what it is given as an attribute, and so as long as the graph.

@@ -49,3 +49,23 @@ TEST_CASE("what cannot be rehearsed is refused before anything runs") {
   CHECK(has(run("rehearse --gpu h100-sxm python train.py --lr 3").err, "comes after --"));
   CHECK(has(run("rehearse --gpus_ 2 -- python train.py --lr 3").err, "--gpus"));
 }
+
+TEST_CASE("a second run with expandable segments, silently; a report that cannot be written is told before the first") {
+  const std::string at = "/tmp/vramplan-expandable-" + std::to_string(getpid());
+  const std::string program = " -- sh -c 'echo mine; echo \"[$PYTORCH_ALLOC_CONF]\" >> " + at + "'";
+  const Result r = run("rehearse --gpu h100-sxm --try-expandable --json " + at + ".json" + program);
+  CHECK(r.out == "mine\n");
+  CHECK(vramplan::test::slurp(at) == "[]\n[expandable_segments:True]\n");
+  CHECK(has(r.err, "With expandable segments"));
+  vramplan::test::check_document(vramplan::test::slurp(at + ".json"));
+  CHECK(nlohmann::json::parse(vramplan::test::slurp(at + ".json")).at("expandable").at("exit_status") == 0);
+  std::remove(at.c_str());
+  std::remove((at + ".json").c_str());
+  const Result bad = run("rehearse --gpu h100-sxm --json /no/dir/x" + program);
+  CHECK(bad.status == 3);
+  CHECK(bad.out.empty());
+  CHECK(vramplan::test::slurp(at).empty());
+  const Result usage = run("rehearse --gpu h100-sxm --stepz 3 --json " + at + program);
+  CHECK(usage.out.empty());
+  CHECK(has(usage.err, "--steps"));
+}
