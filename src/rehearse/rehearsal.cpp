@@ -54,6 +54,9 @@ std::map<std::string, std::string> environment_of(const Job& job, const Rehearsa
   if (o.world > 1) {
     e["RANK"] = e["LOCAL_RANK"] = "0";
     e["WORLD_SIZE"] = e["LOCAL_WORLD_SIZE"] = e["VRAMPLAN_WORLD"] = std::to_string(o.world);
+    // Asked for by launchers' libraries (DeepSpeed); nobody is called there.
+    if (!std::getenv("MASTER_ADDR")) e["MASTER_ADDR"] = "127.0.0.1";
+    if (!std::getenv("MASTER_PORT")) e["MASTER_PORT"] = "29500";
   }
   if (!job.allocator.empty()) e["PYTORCH_ALLOC_CONF"] = e["PYTORCH_CUDA_ALLOC_CONF"] = job.allocator;
   return e;
@@ -77,8 +80,20 @@ std::string_view way_around(std::string_view call) {
   return "";
 }
 
+/// Several ranks, one of which failed of something else than memory.
+bool ranks_disagreed(const Rehearsal& r) {
+  return r.status != 0 && r.processes.size() > 1 &&
+         std::all_of(r.processes.begin(), r.processes.end(),
+                     [](const RehearsedProcess& p) { return p.out_of_memory.empty(); });
+}
+
 void warn(Rehearsal& r) {
   if (r.counters.device_used == Bytes() && r.status == 0) r.warnings.push_back(why_unused(r));
+  if (ranks_disagreed(r))
+    r.warnings.push_back(
+        "ranks do not send each other values; where a program compares them (DeepSpeed's ZeRO-3, all_gather_object), "
+        "run rank "
+        "0 of N in one process: --world N -- python ...");
   std::map<int, int> users;
   std::map<std::string, std::int64_t> guesses, reads;
   for (const RehearsedProcess& p : r.processes) {

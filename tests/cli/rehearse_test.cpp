@@ -37,6 +37,13 @@ TEST_CASE("the environment tells the card to the library") {
   CHECK(has(r.out, "PYTORCH_ALLOC_CONF=expandable_segments:True\n"));
 }
 
+TEST_CASE("alone in a world, the launcher's variables are there, and one's own are kept") {
+  const Result r = run("rehearse --gpu h100-sxm --world 8 -- env", "", "env MASTER_PORT=12345 ");
+  for (const char* line :
+       {"RANK=0\n", "LOCAL_RANK=0\n", "WORLD_SIZE=8\n", "MASTER_ADDR=127.0.0.1\n", "MASTER_PORT=12345\n"})
+    CHECK(has(r.out, line));
+}
+
 TEST_CASE("what cannot be rehearsed is refused before anything runs") {
   CHECK(run("rehearse --gpu h100-sxm").status == 2);
   CHECK(run("rehearse -- echo ran").status == 2);

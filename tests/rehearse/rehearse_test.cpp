@@ -1,6 +1,8 @@
 // The hook and the virtual GPU under a stand-in for PyTorch, the collector of reports, and the running of commands.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -109,6 +111,19 @@ TEST_CASE("a card that is too small, a status passed on, a stop after some steps
   REQUIRE(stopped.processes[0].places.size() == 2);
   const Rehearsal near = rehearse_stub(on_a_card(kMi * 14 + Bytes(kGiB * 6 / 10) + kMi), {});
   CHECK(near.verdict == Verdict::tight);
+}
+
+TEST_CASE("several ranks, one of which fails of something else than memory: what to try instead") {
+  RehearsalOptions o;
+  o.library = fs::path(VIRTUALGPU_LIBRARY).parent_path();
+  o.command = {"sh", "-c",
+               "export PYTHONPATH=\"$PYTHONPATH:" TEST_ROOT "/rehearse/stub\"; P=" TEST_ROOT
+               "/rehearse/program.py; { python3 $P & python3 $P - 7; } > /dev/null; s=$?; wait; exit $s"};
+  const Rehearsal r = rehearse(on_a_card(Bytes(kGiB)), o, hook());
+  CHECK(r.status == 7);
+  CHECK(r.processes.size() == 2);
+  CHECK(std::any_of(r.warnings.begin(), r.warnings.end(),
+                    [](const std::string& w) { return w.find("--world N") != std::string::npos; }));
 }
 
 TEST_CASE("a program's folder is left as it was, also by the report at the very end") {
