@@ -115,7 +115,7 @@ std::vector<SheetTerm> sheet_terms(const Estimate& e, const Explanation& x) {
                "layers*layer_parameters + vocabulary*hidden*(2-tied) + learned_positions*hidden + hidden*(1+norm_bias)",
                parameters, false, number(e.parameters), r.lora ? "found: with the adapters" : "the same"});
   t.push_back({"weights", "P x bytes", "parameters*weight_bytes", weights, true, number(at_peak(e, "parameter")),
-               r.quant ? "found: quantised" : "found: parameters at the peak"});
+               r.quant ? "found: quantised" : "found: parameters and buffers at the peak"});
   t.push_back({"gradients", "P x bytes", "parameters*gradient_bytes", gradients, true, number(at_peak(e, "gradient")),
                "found: gradients alive at the peak, which is not when all are"});
   t.push_back({"states", "P x bytes", "parameters*state_bytes", states, true,

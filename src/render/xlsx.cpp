@@ -150,7 +150,8 @@ void write_model(const Book& b, const Workbook& w, const Explanation& x) {
 void add_chart(const Book& b, lxw_worksheet* s, lxw_row_t last) {
   lxw_chart* chart = workbook_add_chart(b.book.get(), LXW_CHART_LINE);
   const std::string categories = fmt::format("=Curve!$A$2:$A${}", last);
-  for (const auto& [column, name] : {std::pair{'B', "activations, closed form"}, {'D', "peak, engine"}}) {
+  for (const auto& [column, name] :
+       {std::pair{'B', "activations, closed form"}, {'E', "peak before the optimizer, engine"}}) {
     lxw_chart_series* line =
         chart_add_series(chart, categories.c_str(), fmt::format("=Curve!${0}$2:${0}${1}", column, last).c_str());
     chart_series_set_name(line, name);
@@ -158,13 +159,15 @@ void add_chart(const Book& b, lxw_worksheet* s, lxw_row_t last) {
   chart_title_set_name(chart, "Memory against the number of segments");
   chart_axis_set_name(chart->x_axis, "segments N");
   chart_axis_set_name(chart->y_axis, "bytes");
-  worksheet_insert_chart(s, 1, 7, chart);
+  worksheet_insert_chart(s, 1, 8, chart);
 }
 
 void write_curve(const Book& b, const Workbook& w, const Explanation& x) {
   const Curve curve = segments_curve(w.estimate.job);
   lxw_worksheet* s = b.sheet("Curve");
-  heads(b, s, 0, {"N", "activations, closed form", "GiB", "peak, engine", "device used, engine", "recompute"});
+  heads(b, s, 0,
+        {"N", "activations, closed form", "GiB", "peak, engine", "before the optimizer, engine", "device used, engine",
+         "recompute"});
   const Bytes layer = kept_by_a_layer(x);
   lxw_row_t row = 1;
   double least = 0;
@@ -180,8 +183,9 @@ void write_curve(const Book& b, const Workbook& w, const Explanation& x) {
         b.bytes, value);
     worksheet_write_formula_num(s, row, 2, fmt::format("=B{}/2^30", row + 1).c_str(), b.gib, value / kGibBytes);
     worksheet_write_number(s, row, 3, static_cast<double>(p.peak.count()), b.bytes);
-    worksheet_write_number(s, row, 4, static_cast<double>(p.device_used.count()), b.bytes);
-    worksheet_write_number(s, row++, 5, p.recompute_share, b.gib);
+    worksheet_write_number(s, row, 4, static_cast<double>(p.activation_peak.count()), b.bytes);
+    worksheet_write_number(s, row, 5, static_cast<double>(p.device_used.count()), b.bytes);
+    worksheet_write_number(s, row++, 6, p.recompute_share, b.gib);
   }
   text(s, row + 1, 0, "best N, closed form", b.head);
   worksheet_write_formula_num(s, row + 1, 1, fmt::format("=INDEX(A2:A{0},MATCH(MIN(B2:B{0}),B2:B{0},0))", row).c_str(),
@@ -189,7 +193,7 @@ void write_curve(const Book& b, const Workbook& w, const Explanation& x) {
   text(s, row + 2, 0, "best N, engine", b.head);
   worksheet_write_number(s, row + 2, 1, static_cast<double>(curve.best), nullptr);
   text(s, row + 3, 0, "The engine's columns are of the job that this workbook was made for.", b.note);
-  worksheet_set_column(s, 0, 5, 22, nullptr);
+  worksheet_set_column(s, 0, 6, 22, nullptr);
   add_chart(b, s, row);
 }
 
