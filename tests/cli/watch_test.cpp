@@ -117,23 +117,23 @@ TEST_CASE("watch passes the command through: status, signal, streams, a command 
 
 TEST_CASE("processes are found by their numbers, also when they leave session and parent") {
   const Stage stage;
-  stage.watch("echo $$ 50000000 > $T; sleep 0.6; echo $$ 20000000 > $T; sleep 0.3");
+  stage.watch("echo $$ 50000000 > $T; sleep 1; echo $$ 20000000 > $T; sleep 0.3");
   CHECK(stage.card().at("match") == "same namespace");
   CHECK(stage.card().at("processes_at_least") == 50000000);
   CHECK(stage.card().at("highest").get<std::int64_t>() - stage.card().at("before").get<std::int64_t>() == 50000000);
   CHECK(stage.card().at("others") == false);
   std::remove(stage.file("table").c_str());
-  stage.watch("(setsid sh -c 'echo $$ 30000000 > '$T'; sleep 0.7' &) ; sleep 1");
+  stage.watch("(setsid sh -c 'echo $$ 30000000 > '$T'; sleep 1.2' &) ; sleep 1.5");
   CHECK(stage.card().at("match") == "same namespace");
   CHECK(stage.card().at("processes_at_least") == 30000000);
-  const auto r = stage.watch("(setsid sleep 1 &); sleep 0.1");
+  const auto r = stage.watch("(setsid sleep 3 &); sleep 0.1");
   CHECK(has(r.err, "1 processes of the command still run"));
 }
 
 TEST_CASE("numbers of another namespace: those that came after the start") {
   const Stage stage;
   std::ofstream(stage.file("table")) << "4000000001 7000000\n";
-  const auto r = stage.watch("echo '4000000002 9000000' >> $T; sleep 0.6");
+  const auto r = stage.watch("echo '4000000002 9000000' >> $T; sleep 1");
   CHECK(stage.card().at("match") == "new entries");
   CHECK(stage.card().at("processes_at_least") == 9000000);
   CHECK(has(r.err, "numbers of another namespace"));
@@ -142,8 +142,8 @@ TEST_CASE("numbers of another namespace: those that came after the start") {
 TEST_CASE("others on the same card are told, and what the device gained is not called the command's") {
   const Stage stage;
   std::ofstream(stage.file("table")) << "4000000001 7000000\n";
-  const auto r = stage.watch(
-      "echo \"$$ 9000000\" >> $T; sleep 0.4; printf \"4000000001 90000000\\n$$ 9000000\\n\" > $T; sleep 0.5");
+  const auto r =
+      stage.watch("echo \"$$ 9000000\" >> $T; sleep 1; printf \"4000000001 90000000\\n$$ 9000000\\n\" > $T; sleep 1");
   CHECK(stage.card().at("others") == true);
   CHECK(stage.card().at("processes_at_least") == 9000000);
   CHECK(has(r.err, "others use"));
@@ -151,10 +151,10 @@ TEST_CASE("others on the same card are told, and what the device gained is not c
 
 TEST_CASE("accounting is exact, and without a list of processes the device tells") {
   const Stage stage;
-  stage.watch("echo $$ 50000000 > $T; sleep 0.6", "STAND_IN_ACCOUNTING=on");
+  stage.watch("echo $$ 50000000 > $T; sleep 1", "STAND_IN_ACCOUNTING=on");
   CHECK(stage.card().at("accounted").at(0).at("peak") == 50000000);
   std::remove(stage.file("table").c_str());
-  const auto denied = stage.watch("echo $$ 50000000 > $T; sleep 0.3", "STAND_IN_PROCESSES=denied");
+  const auto denied = stage.watch("echo $$ 50000000 > $T; sleep 0.6", "STAND_IN_PROCESSES=denied");
   CHECK(stage.card().at("match") == "none");
   CHECK(has(denied.err, "device gained"));
   CHECK(has(denied.err, "at most its own"));
@@ -164,10 +164,10 @@ TEST_CASE("accounting is exact, and without a list of processes the device tells
 
 TEST_CASE("a card taken in one go is told to be preallocation") {
   const Stage stage;
-  CHECK(has(stage.watch("echo $$ 800000000 > $T; sleep 0.4").err, "preallocation"));
+  CHECK(has(stage.watch("echo $$ 800000000 > $T; sleep 1").err, "preallocation"));
   std::remove(stage.file("table").c_str());
   CHECK_FALSE(
-      has(stage.watch("echo $$ 200000000 > $T; sleep 0.2; echo $$ 800000000 > $T; sleep 0.3").err, "preallocation"));
+      has(stage.watch("echo $$ 200000000 > $T; sleep 1; echo $$ 800000000 > $T; sleep 1").err, "preallocation"));
 }
 
 TEST_CASE("PyTorch's own counters, at the end, whatever the program resets; none when it used no card") {
