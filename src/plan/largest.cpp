@@ -19,17 +19,27 @@ struct Asked {
   std::function<void(Job&, std::int64_t)> set;
 };
 
+/// Whether the tensors alone leave it possible: they only grow, while what the allocator reserves for them may shrink.
+bool possible_with(const Estimate& e) {
+  return e.peak + (e.counters.device_used - e.counters.reserved) <= e.counters.capacity;
+}
+
 /// Every value that was asked is a candidate, in order.
 Plan largest(const Job& job, const PlanOptions& options, const Asked& asked) {
   need_card(job);
   std::map<std::int64_t, Candidate> seen;
-  auto fits = [&](std::int64_t value) {
+  std::map<std::int64_t, bool> possible;
+  auto ask = [&](std::int64_t value) -> const Candidate& {
+    if (const auto known = seen.find(value); known != seen.end()) return known->second;
     Job changed = job;
     asked.set(changed, value);
-    Candidate& c = seen[value] = candidate_of(assess(changed), fmt::format("{} {}", asked.unit, value));
-    return good_enough(c, options);
+    const Estimate e = assess(changed);
+    possible[value] = possible_with(e);
+    return seen[value] = candidate_of(e, fmt::format("{} {}", asked.unit, value));
   };
-  const auto found = largest_that_fits(asked.low, asked.high, asked.step, fits);
+  const auto found = largest_that_fits(
+      asked.low, asked.high, asked.step, [&](std::int64_t value) { return good_enough(ask(value), options); },
+      [&](std::int64_t value) { return ask(value), possible.at(value); });
   Plan plan;
   for (auto& [value, c] : seen) {
     if (found && value == *found) plan.answer = plan.candidates.size();

@@ -8,8 +8,8 @@ namespace {
 
 class Search {
  public:
-  Search(std::int64_t low, std::int64_t count, std::int64_t step, const std::function<bool(std::int64_t)>& fits)
-      : low_(low), count_(count), step_(step), fits_(fits) {}
+  Search(std::int64_t low, std::int64_t count, std::int64_t step, const Question& fits, const Question& possible)
+      : low_(low), count_(count), step_(step), fits_(fits), possible_(possible) {}
 
   /// Each value is asked once.
   bool fits(std::int64_t i) {
@@ -26,7 +26,7 @@ class Search {
       const std::int64_t middle = good + (bad - good) / 2;
       (fits(middle) ? good : bad) = middle;
     }
-    return low_ + beyond(good) * step_;
+    return low_ + (possible_ ? below_bound(good) : beyond(good)) * step_;
   }
 
  private:
@@ -35,21 +35,39 @@ class Search {
     std::int64_t highest = good;
     for (std::int64_t more : {good + 2, good + 3, good + good / 4, good + good / 2})
       if (more > good && more < count_ && fits(more)) highest = std::max(highest, more);
-    for (std::int64_t i = highest + 1; highest > good && i < count_ && fits(i); ++i) highest = i;
-    return highest;
+    return highest > good ? last_in_a_row(highest) : good;
+  }
+
+  /// The largest of the next 64 that is possible and fits; else as without a bound.
+  std::int64_t below_bound(std::int64_t good) {
+    constexpr std::int64_t kMostAsked = 64;
+    std::int64_t possible = good, impossible = std::min(good + kMostAsked + 1, count_);
+    while (impossible - possible > 1) {
+      const std::int64_t middle = possible + (impossible - possible) / 2;
+      (possible_(low_ + middle * step_) ? possible : impossible) = middle;
+    }
+    for (; possible > good; --possible)
+      if (fits(possible)) return last_in_a_row(possible);
+    return beyond(good);
+  }
+
+  std::int64_t last_in_a_row(std::int64_t i) {
+    while (i + 1 < count_ && fits(i + 1)) ++i;
+    return i;
   }
 
   std::int64_t low_, count_, step_;
-  const std::function<bool(std::int64_t)>& fits_;
+  const Question& fits_;
+  const Question& possible_;
   std::map<std::int64_t, bool> known_;
 };
 
 }  // namespace
 
 std::optional<std::int64_t> largest_that_fits(std::int64_t low, std::int64_t high, std::int64_t step,
-                                              const std::function<bool(std::int64_t)>& fits) {
+                                              const Question& fits, const Question& possible) {
   if (high < low) return std::nullopt;
-  return Search(low, (high - low) / step + 1, step, fits).run();
+  return Search(low, (high - low) / step + 1, step, fits, possible).run();
 }
 
 }  // namespace vramplan

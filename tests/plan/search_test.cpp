@@ -45,3 +45,20 @@ TEST_CASE("whatever is answered fits, and what follows does not") {
     }
   }
 }
+
+TEST_CASE("with a monotone bound the largest is found whatever holes there are just below it") {
+  test::Random random(17);
+  for (int i = 0; i < 500; ++i) {
+    const std::int64_t bound = 1 + static_cast<std::int64_t>(random() % 900);
+    std::vector<bool> holes(1001);
+    for (std::size_t v = 0; v < holes.size(); ++v)
+      holes[v] = random() % 3 == 0 && static_cast<std::int64_t>(v) + 60 > bound;
+    auto fits = [&](std::int64_t v) { return v <= bound && !holes[static_cast<std::size_t>(v)]; };
+    std::int64_t expected = 0;
+    for (std::int64_t v = 1; v <= 1000; ++v)
+      if (fits(v)) expected = v;
+    const auto found = largest_that_fits(1, 1000, 1, fits, [&](std::int64_t v) { return v <= bound; });
+    CAPTURE(bound);
+    CHECK(found.value_or(0) == (fits(1) ? expected : 0));
+  }
+}
