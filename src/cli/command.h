@@ -21,6 +21,8 @@ struct Flag {
 
 /// "--micro-batch" of "-b,--micro-batch"; a positional's name as it is.
 std::string long_name(const Flag& f);
+/// The one that a word of the command line names, long or short; null when none does.
+const Flag* find_flag(const std::vector<Flag>& flags, const std::string& word);
 
 /// What every subcommand gets.
 struct Context {

@@ -28,6 +28,12 @@ std::vector<std::unique_ptr<Command>> all_commands() {
 
 std::string long_name(const Flag& f) { return f.names.substr(std::min(f.names.find("--"), f.names.find(',') + 1)); }
 
+const Flag* find_flag(const std::vector<Flag>& flags, const std::string& word) {
+  for (const Flag& f : flags)
+    if (word.size() > 1 && (long_name(f) == word || f.names.starts_with(word + ","))) return &f;
+  return nullptr;
+}
+
 std::vector<Flag> flags_of(Command& command, GlobalValues& values) {
   std::vector<Flag> all = command.flags();
   const std::string o = "Output";

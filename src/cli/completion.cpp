@@ -45,13 +45,6 @@ std::vector<Completion> beginning_with(std::vector<Completion> all, const std::s
   return all;
 }
 
-/// The flag that `word` names, or none.
-const Flag* flag_named(const std::vector<Flag>& flags, const std::string& word) {
-  for (const Flag& f : flags)
-    if (word.size() > 1 && (long_name(f) == word || f.names.starts_with(word + ","))) return &f;
-  return nullptr;
-}
-
 std::vector<Completion> values_of(const Flag& flag, const Context& context) {
   std::vector<Completion> out;
   for (const std::string& v : known_values(long_name(flag).substr(2), context)) out.push_back({v, ""});
@@ -81,7 +74,7 @@ std::vector<Completion> completions_of(const std::vector<std::string>& words, co
     if (c->name() != words[0]) continue;
     GlobalValues values;
     const std::vector<Flag> flags = flags_of(*c, values);
-    if (const Flag* f = flag_named(flags, words[words.size() - 2]); f && !f->value.empty())
+    if (const Flag* f = find_flag(flags, words[words.size() - 2]); f && !f->value.empty())
       return beginning_with(values_of(*f, context), last);
     if (last.starts_with('-')) return flags_beginning(flags, last);
   }

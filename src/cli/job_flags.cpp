@@ -124,9 +124,8 @@ void JobFlags::change(const std::vector<std::string>& words) {
     const std::size_t equals = words[i].find('=');
     const std::string word = words[i].substr(0, equals);
     const std::vector<Flag> all = flags();
-    const auto found = std::find_if(
-        all.begin(), all.end(), [&](const Flag& f) { return long_name(f) == word || f.names.starts_with(word + ","); });
-    const Flag f = found == all.end() ? named(word) : *found;
+    const Flag* const found = find_flag(all, word);
+    const Flag f = found ? *found : named(word);
     if (equals != std::string::npos) {
       replace(long_name(f), words[i].substr(equals + 1));
     } else if (f.value.empty()) {

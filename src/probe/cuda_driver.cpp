@@ -5,6 +5,7 @@
 #include <array>
 
 #include "probe/shared_library.h"
+#include "probe/status_words.h"
 #include "vramplan/base/error.h"
 
 namespace vramplan {
@@ -12,12 +13,7 @@ namespace {
 
 constexpr int kSuccess = 0, kOutOfMemory = 2;
 
-struct Word {
-  int code;
-  const char* meaning;
-  const char* next;
-};
-constexpr Word kWords[]{
+constexpr StatusWord kWords[]{
     {kOutOfMemory, "out of memory", "free the card: vramplan probe device shows who uses it"},
     {3, "the driver is not initialised", ""},
     {34, "this libcuda.so.1 is a stub for linking, not the driver's",
@@ -29,19 +25,13 @@ constexpr Word kWords[]{
     {804, "forward compatibility is not supported on this card", "take the compat folder out of LD_LIBRARY_PATH"},
     {999, "an unknown error of the driver", "look into the kernel's log: dmesg"}};
 
-const Word& word_of(int code) {
-  for (const Word& w : kWords)
-    if (w.code == code) return w;
-  return kWords[std::size(kWords) - 1];
-}
-
 void check(int status, const char* call) {
-  if (status != kSuccess) throw UserError(cuda_status(status), call, word_of(status).next);
+  if (status != kSuccess) throw UserError(cuda_status(status), call, word_of(kWords, status).next);
 }
 
 }  // namespace
 
-std::string cuda_status(int code) { return fmt::format("{} (CUDA status {})", word_of(code).meaning, code); }
+std::string cuda_status(int code) { return fmt::format("{} (CUDA status {})", word_of(kWords, code).meaning, code); }
 
 struct CudaDriver::Calls {
   SharedLibrary library{{"libcuda.so.1"}, "PROBE_STAND_IN_CUDA"};

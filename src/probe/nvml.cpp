@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "probe/shared_library.h"
+#include "probe/status_words.h"
 #include "vramplan/base/error.h"
 
 namespace vramplan {
@@ -15,12 +16,7 @@ namespace {
 using Device = void*;
 constexpr int kSuccess = 0, kNotSupported = 3, kNoPermission = 4, kInsufficientSize = 7, kGpuLost = 15;
 
-struct Word {
-  int code;
-  const char* meaning;
-  const char* next;
-};
-constexpr Word kWords[]{
+constexpr StatusWord kWords[]{
     {1, "NVML is not initialised", ""},
     {kNotSupported, "this card does not support it", ""},
     {kNoPermission, "no permission", "run as root, or ask for the device nodes"},
@@ -34,13 +30,7 @@ constexpr Word kWords[]{
     {25, "a structure of another version", ""},
     {999, "an unknown error of the driver", ""}};
 
-const Word& word_of(int code) {
-  for (const Word& w : kWords)
-    if (w.code == code) return w;
-  return kWords[std::size(kWords) - 1];
-}
-
-std::string meaning(int code) { return fmt::format("{} (NVML status {})", word_of(code).meaning, code); }
+std::string meaning(int code) { return fmt::format("{} (NVML status {})", word_of(kWords, code).meaning, code); }
 
 struct MemoryV1 {
   std::uint64_t total, free, used;
@@ -96,7 +86,8 @@ struct Nvml::Calls {
   Device device(int index) const {
     Device d = nullptr;
     const int status = handle(static_cast<unsigned>(index), &d);
-    if (status != kSuccess) throw UserError(meaning(status), fmt::format("GPU {}", index), word_of(status).next);
+    if (status != kSuccess)
+      throw UserError(meaning(status), fmt::format("GPU {}", index), word_of(kWords, status).next);
     return d;
   }
 
@@ -138,7 +129,7 @@ Nvml::Nvml() : calls_(std::make_unique<Calls>()) {
   if (!init || !calls_->count || !calls_->handle || !calls_->name || !calls_->memory)
     throw UserError("this library lacks calls that every driver has", "libnvidia-ml.so.1", "is it NVIDIA's?");
   if (const int status = init(); status != kSuccess)
-    throw UserError(meaning(status), "libnvidia-ml.so.1", word_of(status).next);
+    throw UserError(meaning(status), "libnvidia-ml.so.1", word_of(kWords, status).next);
 }
 
 Nvml::~Nvml() {
@@ -158,7 +149,7 @@ int Nvml::cuda() const {
 int Nvml::count() const {
   unsigned n = 0;
   if (const int status = calls_->count(&n); status != kSuccess)
-    throw UserError(meaning(status), "libnvidia-ml.so.1", word_of(status).next);
+    throw UserError(meaning(status), "libnvidia-ml.so.1", word_of(kWords, status).next);
   return static_cast<int>(n);
 }
 

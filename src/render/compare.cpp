@@ -21,8 +21,8 @@ std::string signed_bytes(std::int64_t n) {
 std::string shown(const std::string& value) {
   constexpr std::size_t kLongest = 40;
   if (value.empty()) return "(not given)";
-  if (value.starts_with('{')) return json::parse(value).at("file").get<std::string>();
-  return value.size() > kLongest ? value.substr(0, kLongest) + "..." : value;
+  const std::string text = flag_text(value);
+  return text.size() > kLongest ? text.substr(0, kLongest) + "..." : text;
 }
 
 std::string pairs(std::string_view title, const std::vector<BytePair>& rows) {
@@ -30,11 +30,6 @@ std::string pairs(std::string_view title, const std::vector<BytePair>& rows) {
   for (const BytePair& p : rows)
     t.add({p.name, format_bytes(p.first), format_bytes(p.second), signed_bytes(p.difference())});
   return fmt::format("\n{}:\n{}", title, t.str());
-}
-
-json value_of(const std::string& value) {
-  if (value.empty()) return {};
-  return value.starts_with('{') ? json::parse(value) : json(value);
 }
 
 json pairs_json(const std::vector<BytePair>& rows) {
@@ -88,8 +83,8 @@ std::string compare_json(const Comparison& c) {
   j["settings"] = json::array();
   for (const Effect& e : c.effects)
     j["settings"].push_back({{"flag", e.change.flag},
-                             {"first", value_of(e.change.from)},
-                             {"second", value_of(e.change.to)},
+                             {"first", flag_json(e.change.from)},
+                             {"second", flag_json(e.change.to)},
                              {"device_used", e.device_used ? json(*e.device_used) : json()},
                              {"why_not", e.device_used ? json() : json(e.change.why_not)}});
   j["together"] = c.together;

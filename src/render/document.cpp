@@ -11,12 +11,20 @@ namespace {
 /// What makes the same job again when it is given as --job. A file is an object.
 json flags_of(const Job& job) {
   json j = json::object();
-  for (const GivenFlag& g : job.given)
-    j[g.flag.substr(2)] = g.value.starts_with('{') ? json::parse(g.value) : json(g.value);
+  for (const GivenFlag& g : job.given) j[g.flag.substr(2)] = flag_json(g.value);
   return j;
 }
 
 }  // namespace
+
+json flag_json(const std::string& value) {
+  if (value.empty()) return {};
+  return value.starts_with('{') ? json::parse(value) : json(value);
+}
+
+std::string flag_text(const std::string& value) {
+  return value.starts_with('{') ? json::parse(value).at("file").get<std::string>() : value;
+}
 
 json document(const char* kind) { return {{"schema_version", 1}, {"kind", kind}}; }
 

@@ -15,6 +15,11 @@ nlohmann::ordered_json document(const char* kind);
 std::string document_text(const nlohmann::ordered_json& j);
 
 nlohmann::ordered_json model_json(const ModelConfig& m);
+/// The value of a flag: null for none, a file as the object that carries it.
+nlohmann::ordered_json flag_json(const std::string& value);
+/// The same for people: a file by its name.
+std::string flag_text(const std::string& value);
+
 /// With "flags": given back as --job, they make the same job.
 nlohmann::ordered_json job_json(const Job& job);
 

@@ -125,11 +125,11 @@ void write_verdict(const Book& b, lxw_worksheet* s, lxw_row_t row, const Workboo
   text(s, row + 1, 6, "of the closed form; the engine knows what it leaves out", b.note);
 }
 
-void write_model(const Book& b, const Workbook& w, const Explanation& x) {
+void write_model(const Book& b, const Workbook& w, const std::vector<SheetTerm>& terms) {
   lxw_worksheet* s = b.sheet("Model");
   heads(b, s, 0, {"term", "closed form", "GiB", "formula", "engine, this job only", "GiB", "how they differ"});
   lxw_row_t row = 1;
-  for (const SheetTerm& t : sheet_terms(w.estimate, x)) {
+  for (const SheetTerm& t : terms) {
     text(s, row, 0, t.name);
     worksheet_write_formula_num(s, row, 1, ("=" + t.formula).c_str(), b.bytes, t.value);
     if (t.bytes)
@@ -140,7 +140,7 @@ void write_model(const Book& b, const Workbook& w, const Explanation& x) {
     text(s, row, 6, t.why, b.note);
     b.name(cell_name(t.name), "Model", row++);
   }
-  write_verdict(b, s, row, w, sheet_terms(w.estimate, x).back().value);
+  write_verdict(b, s, row, w, terms.back().value);
   worksheet_set_column(s, 0, 1, 20, nullptr);
   worksheet_set_column(s, 3, 3, 50, nullptr);
   worksheet_set_column(s, 4, 4, 20, nullptr);
@@ -278,9 +278,10 @@ void write_xlsx(const Workbook& book, const std::string& path) {
   Book b(path);
   if (!b.book) throw UserError("cannot be written", path, "check the folder and the space left on it");
   write_inputs(b, w, x);
-  write_model(b, w, x);
+  const std::vector<SheetTerm> terms = sheet_terms(w.estimate, x);
+  write_model(b, w, terms);
   write_curve(b, w, x);
-  write_cards(b, w, sheet_terms(w.estimate, x).back().value);
+  write_cards(b, w, terms.back().value);
   write_jobs(b, w);
   write_notes(b, w);
   if (workbook_close(b.book.release()) != LXW_NO_ERROR)
