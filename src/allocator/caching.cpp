@@ -128,6 +128,7 @@ CachingAllocator::Block* CachingAllocator::new_segment(Pool& pool, bool small, s
   if (options_.expandable) return grow(pool, small, size);
   const std::uint64_t bytes = segment_size(size);
   if (bytes > options_.capacity - std::min(options_.capacity, reserved_)) return nullptr;
+  if (source_ && !source_->take(next_address_, bytes)) return nullptr;
   take(bytes);
   Block* b = make(next_address_, bytes, small);
   next_address_ += bytes;
@@ -222,6 +223,7 @@ void CachingAllocator::merge(Pool& pool, Block* into, Block* n) {
 void CachingAllocator::give_back(Pool& pool, Block* b) {
   pool.free.erase(b);
   reserved_ -= b->size;
+  if (source_) source_->give(b->address);
   drop(b);
 }
 

@@ -42,9 +42,23 @@ struct SegmentLayout {
   std::vector<Block> blocks;
 };
 
+/// Who gives the segments, where they are real. A simulation has none: it takes what it wants up to `capacity`.
+class SegmentSource {
+ public:
+  SegmentSource() = default;
+  SegmentSource(const SegmentSource&) = delete;
+  SegmentSource& operator=(const SegmentSource&) = delete;
+  virtual ~SegmentSource() = default;
+  /// `address` is the segment's name here. False: out of memory.
+  virtual bool take(std::uint64_t address, std::uint64_t bytes) = 0;
+  virtual void give(std::uint64_t address) = 0;
+};
+
 class CachingAllocator {
  public:
   explicit CachingAllocator(const AllocatorOptions& options) : options_(options) {}
+  /// `source` must outlive this; not with expandable segments.
+  CachingAllocator(const AllocatorOptions& options, SegmentSource& source) : options_(options), source_(&source) {}
   CachingAllocator(const CachingAllocator&) = delete;
   CachingAllocator& operator=(const CachingAllocator&) = delete;
 
@@ -52,6 +66,8 @@ class CachingAllocator {
   /// False when the memory is exhausted even after cached blocks went back to the driver.
   bool allocate(Bytes requested, Handle handle);
   void release(Handle handle);
+  /// Of a block in use, in the addresses by which the source knows its segments.
+  std::uint64_t address(Handle handle) const { return by_handle_[handle]->address; }
 
   Bytes allocated() const { return Bytes(allocated_); }
   Bytes reserved() const { return Bytes(reserved_); }
@@ -115,6 +131,7 @@ class CachingAllocator {
   void take(std::uint64_t bytes);
 
   AllocatorOptions options_;
+  SegmentSource* source_ = nullptr;
   Pool small_{{}, {}, 2 * kMiB, 0}, large_{{}, {}, 20 * kMiB, 0};
   std::vector<std::unique_ptr<Block>> owned_;
   std::vector<Block*> spare_;

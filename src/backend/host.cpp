@@ -2,7 +2,6 @@
 #include "backend/host.h"
 
 #include <algorithm>
-#include <limits>
 #include <numbers>
 
 #include "backend/host_number.h"
@@ -12,30 +11,6 @@ namespace vramplan {
 using host::Look;
 using host::look;
 using host::packed;
-
-namespace host {
-
-// IEEE 754 binary16, round to nearest even.
-std::uint16_t to_fp16(float x) {
-  const auto bits = std::bit_cast<std::uint32_t>(x);
-  const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000);
-  const double m = std::abs(static_cast<double>(x));
-  if (std::isnan(x)) return static_cast<std::uint16_t>(sign | 0x7e00);
-  if (m >= 65520.0) return static_cast<std::uint16_t>(sign | 0x7c00);
-  const int e = m < 0x1p-14 ? -14 : std::ilogb(m);
-  const double steps = std::nearbyint(std::ldexp(m, 10 - e));  // 1024 .. 2048 when normal
-  const auto n = static_cast<std::uint32_t>(steps);
-  return static_cast<std::uint16_t>(sign | (m < 0x1p-14 ? n : static_cast<std::uint32_t>((e + 14) << 10) + n));
-}
-
-float from_fp16(std::uint16_t h) {
-  const int e = (h >> 10) & 0x1f, m = h & 0x3ff;
-  const float sign = h & 0x8000 ? -1.0F : 1.0F;
-  if (e == 31) return m ? std::numeric_limits<float>::quiet_NaN() : sign * std::numeric_limits<float>::infinity();
-  return sign * (e == 0 ? std::ldexp(static_cast<float>(m), -24) : std::ldexp(static_cast<float>(m + 1024), e - 25));
-}
-
-}  // namespace host
 
 namespace {
 
@@ -100,6 +75,19 @@ float apply(Binary op, float a, float b) {
 
 std::byte* HostBackend::allocate(Bytes n) { return new std::byte[n.count()]; }
 void HostBackend::release(std::byte* p, Bytes) { delete[] p; }
+
+std::uint64_t HostBackend::checksum(const Tensor& x) {
+  const std::byte* data = x->storage->data;
+  const std::uint64_t n = x->storage->bytes.count();
+  std::uint64_t total = 0;
+  for (std::uint64_t word = 0; word * 8 < n; ++word) {
+    std::uint64_t bits = 0;
+    for (std::uint64_t b = 0; b < 8 && word * 8 + b < n; ++b)
+      bits |= std::to_integer<std::uint64_t>(data[word * 8 + b]) << (8 * b);
+    total += host::mix(bits ^ host::mix(word));
+  }
+  return total;
+}
 
 void HostBackend::fill(const Tensor& y, double value) {
   const Look out = look(y);

@@ -1,26 +1,15 @@
 // Numbers in storage: loads and stores of the types the host computes with, and walks over strided tensors.
 #pragma once
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
 #include <vector>
 
+#include "backend/half.h"
 #include "tensor/backend.h"
 
 namespace vramplan::host {
-
-/// Round to nearest, ties to even.
-inline std::uint16_t to_bf16(float x) {
-  const auto bits = std::bit_cast<std::uint32_t>(x);
-  if (std::isnan(x)) return 0x7fc0;
-  return static_cast<std::uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
-inline float from_bf16(std::uint16_t h) { return std::bit_cast<float>(static_cast<std::uint32_t>(h) << 16); }
-
-std::uint16_t to_fp16(float x);
-float from_fp16(std::uint16_t h);
 
 inline float load(const std::byte* base, DType t, std::int64_t i) {
   switch (t) {
@@ -94,15 +83,16 @@ inline void unpack(const std::vector<float>& from, const Tensor& t) {
   for (std::size_t i = 0; i < from.size(); ++i) y.set(static_cast<std::int64_t>(i), from[i]);
 }
 
+inline std::uint64_t mix(std::uint64_t z) {
+  z += 0x9e3779b97f4a7c15ULL;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+  return z ^ (z >> 31);
+}
+
 /// A uniform number in [0, 1) for element i of a draw: a counter through a mixing function, so any element can be drawn
 /// again alone (splitmix64, Steele et al. 2014).
 inline double uniform(RandomKey key, std::uint64_t i) {
-  auto mix = [](std::uint64_t z) {
-    z += 0x9e3779b97f4a7c15ULL;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    return z ^ (z >> 31);
-  };
   return static_cast<double>(mix(mix(mix(key.seed) + key.call) + i) >> 11) * 0x1.0p-53;
 }
 

@@ -6,8 +6,8 @@
 #include <array>
 #include <cstring>
 
-#include "probe/shared_library.h"
-#include "probe/status_words.h"
+#include "backend/shared_library.h"
+#include "backend/status_words.h"
 #include "vramplan/base/error.h"
 
 namespace vramplan {

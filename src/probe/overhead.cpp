@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "probe/cuda_driver.h"
+#include "backend/cuda_driver.h"
 #include "probe/nvml.h"
-#include "probe/shared_library.h"
+#include "backend/shared_library.h"
 #include "vramplan/base/error.h"
 
 namespace vramplan {

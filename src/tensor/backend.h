@@ -8,43 +8,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "tensor/operation.h"
 #include "tensor/tensor.h"
 
 namespace vramplan {
-
-enum class Unary {
-  copy,
-  neg,
-  scale,
-  add,
-  pow,
-  exponential,
-  sqrt,
-  rsqrt,
-  tanh,
-  sin,
-  cos,
-  silu,
-  gelu,
-  gelu_tanh,
-  relu,
-  mask_to_bias,
-  logical_not
-};  // exponential: a^x
-enum class Binary {
-  add,
-  sub,
-  mul,
-  div,
-  less_equal,
-  greater,
-  logical_and,
-  tanh_backward,
-  silu_backward,
-  gelu_backward,
-  gelu_tanh_backward,
-  relu_backward
-};
 
 /// Position of a draw in the counter-based random stream: the n-th element of call `call` under `seed`.
 struct RandomKey {
@@ -89,6 +56,8 @@ class Backend {
 
   virtual std::byte* allocate(Bytes n) = 0;
   virtual void release(std::byte* p, Bytes n) = 0;
+  /// Of all bytes of the tensor's storage; the same on every backend that computes.
+  virtual std::uint64_t checksum(const Tensor& x) = 0;
 
   virtual void fill(const Tensor& y, double value) = 0;
   /// y[..., i] = start + i

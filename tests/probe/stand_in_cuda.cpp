@@ -1,6 +1,7 @@
-// A library in the place of the CUDA driver and of cuBLAS, which books what it gives in the table that the stand-in of
-// NVML reads. STAND_IN_... : CUINIT, a status; TABLE, that file; LARGEST, bytes of the largest block that can be had at
-// once.
+// A library in the place of the CUDA driver, of cuBLAS and of NVRTC, which books what it gives in the table that the
+// stand-in of NVML reads, and runs our own kernels on the CPU. STAND_IN_... : CUINIT, a status; TABLE, that file;
+// LARGEST, bytes of the largest block that can be had at once; FAIL_AT, the number of the allocation that finds no
+// memory; CAPABILITY, of the card (90 for 9.0).
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,8 @@
 #include <map>
 #include <string>
 
+#include "emulated_kernels.h"
+
 #define CALL extern "C" __attribute__((visibility("default")))
 
 namespace {
@@ -19,6 +22,7 @@ constexpr std::uint64_t kTotal = 1u << 30, kContext = 300u << 20, kModule = 4u <
 constexpr int kOutOfMemory = 2, kNoDevice = 101;
 
 std::uint64_t taken = 0;
+int contexts = 0;
 std::map<std::uint64_t, std::uint64_t> blocks;
 
 std::uint64_t number(const char* name, std::uint64_t otherwise) {
@@ -44,13 +48,44 @@ CALL int cuDeviceGetUuid_v2(unsigned char* bytes, int) {
 }
 CALL int cuDevicePrimaryCtxRetain(void** context, int) {
   *context = &taken;
-  return book(kContext);
+  return contexts++ == 0 ? book(kContext) : 0;
 }
-CALL int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
+CALL int cuDevicePrimaryCtxRelease_v2(int) {
+  if (--contexts == 0) taken -= kContext;
+  return 0;
+}
+CALL int cuModuleUnload(void*) {
+  taken -= kModule;
+  return 0;
+}
 CALL int cuCtxSetCurrent(void*) { return 0; }
 CALL int cuModuleLoadData(void** module, const void* text) {
   *module = &taken;
-  return std::strstr(static_cast<const char*>(text), ".target sm_70") ? book(kModule) : 200;
+  static constexpr unsigned kFatBinary = 0xba55ed50;
+  const bool ours = std::memcmp(text, &kFatBinary, sizeof kFatBinary) == 0 || std::strcmp(static_cast<const char*>(text), "cubin") == 0;
+  return ours || std::strstr(static_cast<const char*>(text), ".target sm_70") ? book(kModule) : 200;
+}
+CALL int cuModuleGetFunction(void** function, void*, const char* name) {
+  *function = const_cast<void*>(emulated::find_kernel(name));
+  return *function ? 0 : 500;
+}
+CALL int cuLaunchKernel(void* kernel, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned, unsigned,
+                        unsigned, void*, void** parameters, void**) {
+  return emulated::launch(kernel, x, y, z, threads, parameters) ? 0 : 1;
+}
+CALL int cuCtxSynchronize() { return 0; }
+CALL int cuDeviceGetName(char* name, int size, int) {
+  return std::strncpy(name, "Stand-in 1 GB", static_cast<std::size_t>(size)), 0;
+}
+CALL int cuDeviceGetAttribute(int* value, int which, int) {
+  const auto capability = static_cast<int>(number("STAND_IN_CAPABILITY", 90));
+  return *value = which == 75 ? capability / 10 : capability % 10, 0;
+}
+CALL int cuMemcpyDtoH_v2(void* to, std::uint64_t from, std::size_t n) {
+  return std::memcpy(to, reinterpret_cast<const void*>(from), n), 0;  // NOLINT(performance-no-int-to-ptr)
+}
+CALL int cuMemcpyHtoD_v2(std::uint64_t to, const void* from, std::size_t n) {
+  return std::memcpy(reinterpret_cast<void*>(to), from, n), 0;  // NOLINT(performance-no-int-to-ptr)
 }
 CALL int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   *total = kTotal;
@@ -58,16 +93,20 @@ CALL int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   return 0;
 }
 CALL int cuMemAlloc_v2(std::uint64_t* address, std::size_t size) {
-  static std::uint64_t next = 1 << 20;
+  static std::uint64_t calls = 0;
+  if (++calls == number("STAND_IN_FAIL_AT", 0)) return kOutOfMemory;
   if (size > std::min(kTotal - taken, number("STAND_IN_LARGEST", kTotal))) return kOutOfMemory;
-  *address = next += 1 << 20;
+  constexpr std::size_t kAligned = 512;
+  *address = reinterpret_cast<std::uint64_t>(std::aligned_alloc(kAligned, (size + kAligned - 1) / kAligned * kAligned));
   blocks[*address] = size;
   return book(size);
 }
 CALL int cuMemFree_v2(std::uint64_t address) {
-  const std::uint64_t size = blocks.at(address);
-  blocks.erase(address);
-  taken -= size;
+  const auto block = blocks.find(address);
+  if (block == blocks.end()) return 1;
+  taken -= block->second;
+  blocks.erase(block);
+  std::free(reinterpret_cast<void*>(address));  // NOLINT(performance-no-int-to-ptr)
   return book(0);
 }
 CALL int cublasCreate_v2(void** handle) {
@@ -79,3 +118,14 @@ CALL int cublasSgemm_v2(void*, int, int, int n, int, int, const float*, const vo
                         const float*, void*, int) {
   return n == 512 && blocks.count(reinterpret_cast<std::uint64_t>(a)) ? 0 : 7;
 }
+
+// NVRTC: what it compiles is not looked at.
+CALL int nvrtcCreateProgram(void** program, const char*, const char*, int, const char* const*, const char* const*) {
+  return *program = &taken, 0;
+}
+CALL int nvrtcDestroyProgram(void**) { return 0; }
+CALL int nvrtcCompileProgram(void*, int, const char* const*) { return 0; }
+CALL int nvrtcGetProgramLogSize(void*, std::size_t* n) { return *n = 1, 0; }
+CALL int nvrtcGetProgramLog(void*, char* text) { return *text = 0, 0; }
+CALL int nvrtcGetCUBINSize(void*, std::size_t* n) { return *n = sizeof "cubin", 0; }
+CALL int nvrtcGetCUBIN(void*, char* text) { return std::strcpy(text, "cubin"), 0; }

@@ -1,11 +1,11 @@
-#include "probe/cuda_driver.h"
+#include "backend/cuda_driver.h"
 
 #include <fmt/format.h>
 
 #include <array>
 
-#include "probe/shared_library.h"
-#include "probe/status_words.h"
+#include "backend/shared_library.h"
+#include "backend/status_words.h"
 #include "vramplan/base/error.h"
 
 namespace vramplan {
@@ -21,6 +21,11 @@ constexpr StatusWord kWords[]{
     {100, "no CUDA device is visible", "check CUDA_VISIBLE_DEVICES, and the container's --gpus"},
     {101, "there is no device of this number", "vramplan probe device lists them"},
     {200, "this card cannot run the module: it is older than sm_70", ""},
+    {209, "this program has no kernels for this card", "build it where a newer CUDA toolkit is"},
+    {222, "the driver is older than the kernels of this program", "update the driver, or build with its toolkit"},
+    {500, "the module lacks a kernel", "that is a defect of this program"},
+    {700, "a kernel read or wrote where nothing is", "that is a defect of this program"},
+    {719, "a kernel failed", "look into the kernel's log: dmesg"},
     {803, "driver and library have different versions", "restart the machine after the driver's update"},
     {804, "forward compatibility is not supported on this card", "take the compat folder out of LD_LIBRARY_PATH"},
     {999, "an unknown error of the driver", "look into the kernel's log: dmesg"}};
@@ -47,8 +52,22 @@ struct CudaDriver::Calls {
   int (*allocate)(std::uint64_t*, std::size_t) = library.find<int(std::uint64_t*, std::size_t)>({"cuMemAlloc_v2"});
   int (*release)(std::uint64_t) = library.find<int(std::uint64_t)>({"cuMemFree_v2"});
 
+  int (*unload)(void*) = library.find<int(void*)>({"cuModuleUnload"});
+  int (*function)(void**, void*, const char*) = library.find<int(void**, void*, const char*)>({"cuModuleGetFunction"});
+  int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**) =
+      library.find<int(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
+                       void**)>({"cuLaunchKernel"});
+  int (*synchronise)() = library.find<int()>({"cuCtxSynchronize"});
+  int (*name)(char*, int, int) = library.find<int(char*, int, int)>({"cuDeviceGetName"});
+  int (*attribute)(int*, int, int) = library.find<int(int*, int, int)>({"cuDeviceGetAttribute"});
+  int (*download)(void*, std::uint64_t, std::size_t) =
+      library.find<int(void*, std::uint64_t, std::size_t)>({"cuMemcpyDtoH_v2"});
+  int (*upload)(std::uint64_t, const void*, std::size_t) =
+      library.find<int(std::uint64_t, const void*, std::size_t)>({"cuMemcpyHtoD_v2"});
+
   bool whole() const {
-    return init && count && get && retain && let_go && set_current && load && info && allocate && release;
+    return init && count && get && retain && let_go && set_current && load && info && allocate && release && unload && function &&
+           launch && synchronise && name && attribute && download && upload;
   }
 };
 
@@ -94,9 +113,39 @@ void CudaDriver::leave() {
   device_ = -1;
 }
 
-void CudaDriver::load_module(const char* text) {
+CudaDriver::Module CudaDriver::load_module(const char* image) {
   void* module = nullptr;
-  check(calls_->load(&module, text), "cuModuleLoadData");
+  check(calls_->load(&module, image), "cuModuleLoadData");
+  return module;
+}
+
+void CudaDriver::unload(Module module) const { calls_->unload(module); }
+
+CudaDriver::Function CudaDriver::function(Module module, const char* name) const {
+  void* kernel = nullptr;
+  check(calls_->function(&kernel, module, name), name);
+  return kernel;
+}
+
+void CudaDriver::launch(Function kernel, const Grid& grid, unsigned threads, void** parameters) const {
+  check(calls_->launch(kernel, grid.x, grid.y, grid.z, threads, 1, 1, 0, nullptr, parameters, nullptr),
+        "cuLaunchKernel");
+}
+
+void CudaDriver::synchronise() const { check(calls_->synchronise(), "cuCtxSynchronize"); }
+
+std::string CudaDriver::name() const {
+  std::array<char, 128> text{};
+  check(calls_->name(text.data(), static_cast<int>(text.size()) - 1, device_), "cuDeviceGetName");
+  return text.data();
+}
+
+int CudaDriver::compute_capability() const {
+  constexpr int kMajor = 75, kMinor = 76;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_...
+  int major = 0, minor = 0;
+  check(calls_->attribute(&major, kMajor, device_), "cuDeviceGetAttribute");
+  check(calls_->attribute(&minor, kMinor, device_), "cuDeviceGetAttribute");
+  return 10 * major + minor;
 }
 
 CudaDriver::Memory CudaDriver::memory() const {
@@ -114,5 +163,13 @@ std::optional<std::uint64_t> CudaDriver::allocate(Bytes size) {
 }
 
 void CudaDriver::release(std::uint64_t address) { check(calls_->release(address), "cuMemFree"); }
+
+void CudaDriver::download(void* to, std::uint64_t from, std::size_t bytes) const {
+  check(calls_->download(to, from, bytes), "cuMemcpyDtoH");
+}
+
+void CudaDriver::upload(std::uint64_t to, const void* from, std::size_t bytes) const {
+  check(calls_->upload(to, from, bytes), "cuMemcpyHtoD");
+}
 
 }  // namespace vramplan

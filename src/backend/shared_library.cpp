@@ -1,4 +1,4 @@
-#include "probe/shared_library.h"
+#include "backend/shared_library.h"
 
 #include <dlfcn.h>
 
