@@ -10,9 +10,6 @@ CachingAllocator::Handle handle_of(const Event& e) { return e.record + 1; }
 
 }  // namespace
 
-Replay::Replay(const Ledger& ledger, const AllocatorOptions& options, Bytes workspace)
-    : ledger_(ledger), workspace_(workspace), allocator_(options) {}
-
 /// Notes what kernels hold whenever the peak is reached anew.
 bool Replay::allocate(Bytes bytes, CachingAllocator::Handle handle) {
   const Bytes before = allocator_.peak_allocated();
@@ -27,6 +24,7 @@ bool Replay::allocate(Bytes bytes, CachingAllocator::Handle handle) {
 bool Replay::run(Ledger::Instant to) {
   for (; at_ < to; ++at_) {
     const Event& e = ledger_.events()[at_];
+    if (!takes_scratch_ && (e.kind == Event::Kind::take || e.kind == Event::Kind::give)) continue;
     switch (e.kind) {
       case Event::Kind::take: live_.scratch += ledger_.record(e.record).bytes; [[fallthrough]];
       case Event::Kind::allocate:

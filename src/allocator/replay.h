@@ -12,8 +12,12 @@ struct ReplayPeaks {
 
 class Replay {
  public:
-  /// `workspace` is taken and returned at each matrix product; 0 leaves it out.
-  Replay(const Ledger& ledger, const AllocatorOptions& options, Bytes workspace);
+  /// PyTorch's kernels: `workspace` is taken and returned at each matrix product (0 leaves it out), and what kernels
+  /// take for themselves.
+  Replay(const Ledger& ledger, const AllocatorOptions& options, Bytes workspace)
+      : Replay(ledger, options, workspace, true) {}
+  /// Kernels that take nothing for themselves: those of our own.
+  Replay(const Ledger& ledger, const AllocatorOptions& options) : Replay(ledger, options, {}, false) {}
 
   /// Play on to instant `to`. False when the memory is exhausted, at the event `failed_at`.
   bool run(Ledger::Instant to);
@@ -32,6 +36,8 @@ class Replay {
   int retries() const { return allocator_.retries(); }
 
  private:
+  Replay(const Ledger& ledger, const AllocatorOptions& options, Bytes workspace, bool scratch)
+      : ledger_(ledger), workspace_(workspace), takes_scratch_(scratch), allocator_(options) {}
   struct Kernels {
     Bytes workspace, scratch;
   };
@@ -39,6 +45,7 @@ class Replay {
 
   const Ledger& ledger_;
   Bytes workspace_;
+  bool takes_scratch_;
   CachingAllocator allocator_;
   Ledger::Instant at_ = 0, peak_at_ = 0;
   Kernels live_, at_peak_;

@@ -2,6 +2,7 @@
 #include "backend/cuda.h"
 
 #include "backend/cuda_views.h"
+#include "vramplan/base/error.h"
 
 namespace vramplan {
 
@@ -14,7 +15,9 @@ std::uint64_t CudaBackend::checksum(const Tensor& x) {
   std::uint64_t total = 0;
   const auto n = static_cast<std::int64_t>(x->storage->bytes.count());
   const auto out = driver_.allocate(Bytes(sizeof total));  // beside the ledger: it is no tensor of the step
-  if (!out) throw std::bad_alloc();
+  if (!out)
+    throw UserError("the card has no room for a checksum", "out of memory", "take a smaller micro-batch",
+                    Exit::out_of_memory);
   driver_.upload(*out, &total, sizeof total);
   kernels_.run("checksum", CudaKernels::grid_of((n + 7) / 8), reinterpret_cast<const unsigned char*>(x->storage->data),
                static_cast<long long>(n), *out);
@@ -76,15 +79,9 @@ void CudaBackend::sum(const Tensor& y, const Tensor& x, double a) {
 }
 
 void CudaBackend::matmul(const Tensor& y, const Tensor& a, const Tensor& b, double alpha, double beta) {
-  const kernels::Product p{cuda::matrix(y),
-                           cuda::matrix(a),
-                           cuda::matrix(b),
-                           y.rank() == 3 ? y.size(0) : 1,
-                           y.size(-2),
-                           y.size(-1),
-                           a.size(-1),
-                           static_cast<float>(alpha),
-                           static_cast<float>(beta)};
+  const kernels::Product p{
+      cuda::matrix(y), cuda::matrix(a), cuda::matrix(b),           y.rank() == 3 ? y.size(0) : 1, y.size(-2),
+      y.size(-1),      a.size(-1),      static_cast<float>(alpha), static_cast<float>(beta)};
   if (y.numel() == 0) return;
   constexpr int kTensorCores = 80;  ///< since this capability they take bf16
   const bool alike = a.dtype() == b.dtype() && kernels_.capability() >= kTensorCores;

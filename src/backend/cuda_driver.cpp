@@ -54,20 +54,20 @@ struct CudaDriver::Calls {
 
   int (*unload)(void*) = library.find<int(void*)>({"cuModuleUnload"});
   int (*function)(void**, void*, const char*) = library.find<int(void**, void*, const char*)>({"cuModuleGetFunction"});
-  int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**) =
-      library.find<int(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
-                       void**)>({"cuLaunchKernel"});
+  int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
+                void**) = library.find<int(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                           void*, void**, void**)>({"cuLaunchKernel"});
   int (*synchronise)() = library.find<int()>({"cuCtxSynchronize"});
   int (*name)(char*, int, int) = library.find<int(char*, int, int)>({"cuDeviceGetName"});
   int (*attribute)(int*, int, int) = library.find<int(int*, int, int)>({"cuDeviceGetAttribute"});
-  int (*download)(void*, std::uint64_t, std::size_t) =
-      library.find<int(void*, std::uint64_t, std::size_t)>({"cuMemcpyDtoH_v2"});
-  int (*upload)(std::uint64_t, const void*, std::size_t) =
-      library.find<int(std::uint64_t, const void*, std::size_t)>({"cuMemcpyHtoD_v2"});
+  int (*download)(void*, std::uint64_t,
+                  std::size_t) = library.find<int(void*, std::uint64_t, std::size_t)>({"cuMemcpyDtoH_v2"});
+  int (*upload)(std::uint64_t, const void*,
+                std::size_t) = library.find<int(std::uint64_t, const void*, std::size_t)>({"cuMemcpyHtoD_v2"});
 
   bool whole() const {
-    return init && count && get && retain && let_go && set_current && load && info && allocate && release && unload && function &&
-           launch && synchronise && name && attribute && download && upload;
+    return init && count && get && retain && let_go && set_current && load && info && allocate && release && unload &&
+           function && launch && synchronise && name && attribute && download && upload;
   }
 };
 

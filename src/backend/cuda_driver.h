@@ -39,7 +39,7 @@ class CudaDriver {
   /// Waits for all work. Throws UserError where a kernel failed.
   void synchronise() const;
 
-  std::string name() const;     ///< of the device that was entered: "NVIDIA H100 PCIe"
+  std::string name() const;        ///< of the device that was entered: "NVIDIA H100 PCIe"
   int compute_capability() const;  ///< 90 for 9.0
 
   struct Memory {

@@ -12,13 +12,14 @@ namespace {
 
 /// NVRTC, by our own few prototypes of nvrtc.h.
 struct Nvrtc {
-  SharedLibrary library{{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"}, "PROBE_STAND_IN_NVRTC"};
+  SharedLibrary library{{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"},
+                        "PROBE_STAND_IN_NVRTC"};
   int (*create)(void**, const char*, const char*, int, const char* const*, const char* const*) =
       library.find<int(void**, const char*, const char*, int, const char* const*, const char* const*)>(
           {"nvrtcCreateProgram"});
   int (*destroy)(void**) = library.find<int(void**)>({"nvrtcDestroyProgram"});
-  int (*compile)(void*, int, const char* const*) =
-      library.find<int(void*, int, const char* const*)>({"nvrtcCompileProgram"});
+  int (*compile)(void*, int,
+                 const char* const*) = library.find<int(void*, int, const char* const*)>({"nvrtcCompileProgram"});
   int (*log_size)(void*, std::size_t*) = library.find<int(void*, std::size_t*)>({"nvrtcGetProgramLogSize"});
   int (*log)(void*, char*) = library.find<int(void*, char*)>({"nvrtcGetProgramLog"});
   int (*size)(void*, std::size_t*) = library.find<int(void*, std::size_t*)>({"nvrtcGetCUBINSize"});
@@ -53,8 +54,9 @@ std::string compile_kernels(std::string_view text, int capability) {
                     cubin = Nvrtc::text_of(program, nvrtc.size, nvrtc.cubin);
   nvrtc.destroy(&program);
   if (status != 0 || cubin.empty())
-    throw UserError(fmt::format("NVRTC refuses the kernels for sm_{} (status {}):\n{}", capability, status, log.c_str()),
-                    "kernels", "a newer CUDA toolkit may know this card");
+    throw UserError(
+        fmt::format("NVRTC refuses the kernels for sm_{} (status {}):\n{}", capability, status, log.c_str()), "kernels",
+        "a newer CUDA toolkit may know this card");
   return cubin;
 }
 

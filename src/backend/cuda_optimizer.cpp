@@ -29,8 +29,12 @@ float* scales(const Blocks& b) { return reinterpret_cast<float*>(cuda::first_of(
 CudaDriver::Grid block_a_block(const Tensor& w) { return {static_cast<unsigned>((w.numel() + 255) / 256)}; }
 
 kernels::Stored stored(const StoredWeight& w, bool four_bits, std::int64_t columns) {
-  return {reinterpret_cast<const unsigned char*>(cuda::first_of(w.codes)), view(w.scales),
-          cuda::view_or_nothing(w.second_scales), cuda::view_or_nothing(w.offset), four_bits, columns};
+  return {reinterpret_cast<const unsigned char*>(cuda::first_of(w.codes)),
+          view(w.scales),
+          cuda::view_or_nothing(w.second_scales),
+          cuda::view_or_nothing(w.offset),
+          four_bits,
+          columns};
 }
 
 }  // namespace
@@ -59,11 +63,11 @@ void CudaBackend::adafactor(const Tensor& w, const Tensor& g, const Tensor& row,
   const double step = static_cast<double>(args.step);
   const auto share = static_cast<float>(std::pow(step, -0.8));
   const auto n = static_cast<long long>(w.numel()), columns = static_cast<long long>(cuda::width_of(w));
-  const kernels::View gradient = view(g), of_row = cuda::view_or_nothing(row), of_column = cuda::view_or_nothing(column),
-                      of_variance = cuda::view_or_nothing(variance);
+  const kernels::View gradient = view(g), of_row = cuda::view_or_nothing(row),
+                      of_column = cuda::view_or_nothing(column), of_variance = cuda::view_or_nothing(variance);
   const auto keep = [&](kernels::Total which, long long elements, bool root) {
-    kernels_.run("adafactor_keep", {}, static_cast<int>(which), elements,
-                 static_cast<int>(cuda::partials_of(elements)), static_cast<int>(root));
+    kernels_.run("adafactor_keep", {}, static_cast<int>(which), elements, static_cast<int>(cuda::partials_of(elements)),
+                 static_cast<int>(root));
   };
   const CudaDriver::Grid all{cuda::partials_of(n)};
   if (row) {

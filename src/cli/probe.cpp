@@ -31,15 +31,15 @@ class ProbeCommand final : public Command {
     const std::string t = "Of train", w = "Of watch", o = "Of overhead";
     const std::vector<Flag> mine{
         {"what", "train|device|watch|overhead", "what to probe", &words_, "Options"},
-        {"--backend", "NAME", "auto or host: there is no GPU backend yet (default: auto)", &backend_, t},
+        {"--backend", "NAME", "auto, cuda, host, or dry, which computes nothing (default: auto)", &backend_, t},
         {"--dtype", "KIND", "another name of --precision", &dtype_, t},
         {"--steps", "K", "timed steps, after one to warm up (default: 3)", &steps_, t},
         {"--self-test", "", "also change one bit and see that the comparison tells", &self_test_, t},
         {"--compare", "", "set the estimate for the same flags beside it", &compare_, w},
         {"--no-torch-hook", "", "do not ask PyTorch for its counters at the end", &no_hook_, w},
-        {"--device", "N", "a CUDA device (default: 0)", &device_, o},
+        {"--device", "N", "a CUDA device, also of train (default: 0)", &device_, o},
         {"--usable", "", "also try how much can be allocated: takes all of the card for a moment", &usable_, o},
-        {"--write", "FILE", "write the figures as a file for --calibration", &write_, o},
+        {"--write", "FILE", "write the figures as a file for --calibration, also of train", &write_, o},
         {"--json", "[FILE]", "one JSON document; of watch into FILE, as standard output is the command's", &json_,
          "Output"}};
     all.insert(all.end(), mine.begin(), mine.end());
@@ -77,8 +77,7 @@ class ProbeCommand final : public Command {
   }
 
   Exit overhead(bool json) const {
-    const OverheadReport r =
-        probe_overhead(static_cast<int>(std::min<std::int64_t>(count_or(device_, "--device", 0), 1024)), usable_);
+    const OverheadReport r = probe_overhead(device_number(), usable_);
     if (!write_.empty()) write_output(write_, calibration_json(r));
     print(json ? overhead_json(r) : overhead_table(r));
     return Exit::fits;
@@ -105,26 +104,43 @@ class ProbeCommand final : public Command {
     return static_cast<Exit>(r.status);
   }
 
+  int device_number() const { return static_cast<int>(std::min<std::int64_t>(count_or(device_, "--device", 0), 1024)); }
+
+  ProbeOn backend() const {
+    constexpr std::pair<std::string_view, ProbeOn> kBackends[]{{"", ProbeOn::automatic},
+                                                               {"auto", ProbeOn::automatic},
+                                                               {"cuda", ProbeOn::cuda},
+                                                               {"host", ProbeOn::host},
+                                                               {"dry", ProbeOn::dry}};
+    for (const auto& [name, on] : kBackends)
+      if (name == backend_) return on;
+    throw UserError(fmt::format("'{}' is not a backend", backend_), "--backend",
+                    did_you_mean(backend_, {"auto", "cuda", "host", "dry"}, "known: auto, cuda, host, dry"),
+                    Exit::usage);
+  }
+
   Exit train(const Context& context, bool json) {
-    if (backend_ == "cuda")
-      throw UserError("there is no GPU backend yet", "--backend", "use --backend host", Exit::bad_input);
-    if (!backend_.empty() && backend_ != "auto" && backend_ != "host")
-      throw UserError(fmt::format("'{}' is not a backend", backend_), "--backend", "known: auto, host", Exit::usage);
+    ProbeOptions options;
+    options.on = backend();
+    options.device = device_number();
     job_.complete(context);
     if (!dtype_.empty() && job_.given("--precision"))
       throw UserError("--dtype and --precision say the same", "--dtype", "give one of them", Exit::usage);
     if (!dtype_.empty()) job_.set("--precision", dtype_);
-    ProbeOptions options;
     options.self_test = self_test_;
     const std::int64_t steps = count_or(steps_, "--steps", options.steps);
     if (steps < 1 || steps > 1000)
       throw UserError("1 to 1,000 timed steps", "--steps", "for example --steps 5", Exit::usage);
     options.steps = static_cast<int>(steps);
+    if (!write_.empty() && (options.on == ProbeOn::host || options.on == ProbeOn::dry))
+      throw UserError("what is written is of a card", "--write", "leave it out, or --backend cuda", Exit::usage);
+    if (!write_.empty()) write_output(write_, "");  // a folder that is not there is told before the work
     const Probe p = probe_train(job_.job(context), options);
+    if (!write_.empty()) write_output(write_, calibration_json(p));
     if (json)
       print(probe_json(p));
     else
-      fmt::print("{}{}", backend_ == "host" ? "" : "no GPU backend: on the host\n", probe_table(p));
+      fmt::print("{}", probe_table(p));
     return agrees(p) ? Exit::fits : Exit::check_failed;
   }
 

@@ -66,6 +66,32 @@ std::optional<DryRun::Allocator> DryRun::replay(const AllocatorOptions& options,
   return Allocator{r.peaks(), r.retries()};
 }
 
+std::vector<DryRun::AllocatorPhase> DryRun::allocator_phases(const AllocatorOptions& options) const {
+  Replay replay(ledger(), options);
+  std::array<AllocatorPhase, kPhaseNames.size()> highest{};
+  Phase current = Phase::init;
+  const auto book = [&] {
+    AllocatorPhase& h = highest[static_cast<std::size_t>(current)];
+    h = {current, std::max(h.allocated, replay.peaks().allocated), std::max(h.reserved, replay.peaks().reserved)};
+    replay.reset_peaks();
+  };
+  replay.run(steps_[1].micro[0].forward);
+  for (Ledger::Instant i = steps_[1].micro[0].forward; i < steps_[1].after; ++i) {
+    const Event& e = ledger().events()[i];
+    const bool moves = e.kind == Event::Kind::allocate || e.kind == Event::Kind::release;
+    if (moves && e.phase != current) {
+      book();
+      current = e.phase;
+    }
+    replay.run(i + 1);
+  }
+  book();
+  std::vector<AllocatorPhase> out;
+  for (const AllocatorPhase& h : highest)
+    if (h.phase != Phase::init) out.push_back(h);
+  return out;
+}
+
 std::vector<SegmentLayout> DryRun::layout_at_peak(const AllocatorOptions& options, Bytes workspace) const {
   Replay first(ledger(), options, workspace);
   if (!first.run(steps_[1].micro[0].forward)) return {};

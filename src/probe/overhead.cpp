@@ -1,13 +1,12 @@
 #include "probe/overhead.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 
 #include "backend/cuda_driver.h"
-#include "probe/nvml.h"
 #include "backend/shared_library.h"
+#include "probe/card_use.h"
 #include "vramplan/base/error.h"
 
 namespace vramplan {
@@ -16,37 +15,6 @@ namespace {
 /// The least that a driver compiles and loads.
 constexpr const char* kModule =
     ".version 6.0\n.target sm_70\n.address_size 64\n.visible .entry nothing()\n{\n\tret;\n}\n";
-
-/// What is used now: by this process where the driver tells it, else by everybody.
-class Meter {
- public:
-  Meter(const Nvml& nvml, int index) : nvml_(nvml), index_(index) {}
-  Bytes now() {
-    if (const auto list = nvml_.processes(index_))
-      for (const CardProcess& p : *list)
-        if (p.pid == getpid() && p.used) {
-          by_process_ = true;
-          return *p.used;
-        }
-    if (by_process_) return {};
-    const auto memory = nvml_.memory(index_);
-    if (!memory) throw UserError("the driver does not tell how much memory is used", "probe overhead", "");
-    return memory->used;
-  }
-  /// The process has its own line since it has a context.
-  bool by_process() const { return by_process_; }
-
- private:
-  const Nvml& nvml_;
-  int index_;
-  bool by_process_ = false;
-};
-
-int nvml_index(const Nvml& nvml, const std::string& uuid, int device) {
-  for (int i = 0; i < nvml.count(); ++i)
-    if (nvml.card(i).uuid == uuid) return i;
-  return device;
-}
 
 /// cuBLAS's handle and a first product, where the library is; its memory is that of kernels and workspace.
 bool use_cublas(CudaDriver& driver) {
@@ -102,8 +70,6 @@ UsableMemory usable_memory(CudaDriver& driver) {
   return u;
 }
 
-Bytes difference(Bytes after, Bytes before) { return after > before ? after - before : Bytes(); }
-
 }  // namespace
 
 OverheadReport probe_overhead(int device, bool try_blocks) {
@@ -115,15 +81,10 @@ OverheadReport probe_overhead(int device, bool try_blocks) {
   r.uuid = driver.uuid(device);
   const int index = nvml_index(nvml, r.uuid, device);
   r.card = nvml.card(index).name;
-  Meter meter(nvml, index);
-  Bytes before = meter.now();
-  const auto step = [&](const std::string& name) {
-    const bool own_before = meter.by_process();
-    const Bytes now = meter.now();
-    if (meter.by_process() && !own_before) before = {};  // it has no line before it has a context
-    r.steps.push_back({name, difference(now, before)});
+  CardUse use(nvml, index);
+  const auto step = [&](const char* name) {
+    r.steps.push_back({name, use.more()});
     r.context += r.steps.back().taken;
-    before = now;
   };
   driver.enter(device);
   step("primary context");
@@ -133,7 +94,7 @@ OverheadReport probe_overhead(int device, bool try_blocks) {
     step("cuBLAS and a first product");
   else
     r.warnings.push_back("cuBLAS was not found or did not run: what its kernels take is not in the sum");
-  r.by_process = meter.by_process();
+  r.by_process = use.by_process();
   if (!r.by_process)
     r.warnings.push_back("the driver does not tell what this process takes: these are differences of the whole device");
   if (try_blocks) r.usable = usable_memory(driver);

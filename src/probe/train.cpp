@@ -6,10 +6,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "base/fnv.h"
-#include "estimate/dry_run.h"
-#include "probe/metered.h"
-#include "probe/process_memory.h"
+#include "probe/rig.h"
 #include "vramplan/base/error.h"
 
 namespace vramplan {
@@ -23,32 +20,34 @@ struct Gradients {
   std::vector<std::uint64_t> sums;
 };
 
-/// Over the bytes of a tensor as they lie in storage.
-std::uint64_t checksum(const Tensor& t) {
-  Fnv hash;
-  const std::byte* data = t->storage->data;
-  for (std::uint64_t i = 0; i < t->storage->bytes.count(); ++i) hash.add(static_cast<std::uint64_t>(data[i]));
-  return hash.value();
+/// A view of the first element.
+Tensor first_element(const Tensor& t) {
+  return Tensor(make_ref<TensorImpl>(t->storage, Dims{1}, Dims{1}, t->offset, t.dtype()));
 }
 
-/// One trainer on the host, and what was seen of it.
-class HostRun {
+/// One trainer on a rig's backend, and what was seen of it.
+template <class Rig>
+class Run {
  public:
-  explicit HostRun(const Job& job) : job_(job), trainer_(host_, job.model, job.run) { host_.follow(trainer_.ledger()); }
+  Run(Rig& rig, const Job& job) : job_(job), backend_(rig.make()), trainer_(*backend_, job.model, job.run) {
+    backend_->meter.follow(trainer_.ledger());
+  }
 
   const Trainer& trainer() const { return trainer_; }
-  const MeteredHost& host() const { return host_; }
+  typename Rig::Backend& backend() { return *backend_; }
   /// Turns the sign of one weight, of the last parameter: every token goes through that.
   void change_a_bit() {
-    const Tensor& w = trainer_.weights().trainable.back().tensor;
-    w->storage->data[item_size(w.dtype()) - 1] ^= std::byte{0x80};
+    const Tensor w = first_element(trainer_.weights().trainable.back().tensor);
+    backend_->unary(Unary::neg, w, w, 0);
   }
 
   /// One step, and its seconds. The meter counts from its start.
   double step() {
-    host_.reset();
+    backend_->reset();
+    backend_->synchronise();
     const auto start = Clock::now();
     marks_ = trainer_.step();
+    backend_->synchronise();
     return std::chrono::duration<double>(Clock::now() - start).count();
   }
   const StepMarks& marks() const { return marks_; }
@@ -59,14 +58,14 @@ class HostRun {
     for (const Parameter& p : trainer_.weights().trainable)
       if (p.tensor->grad) {
         out.names.push_back(p.name);
-        out.sums.push_back(checksum(Tensor(p.tensor->grad)));
+        out.sums.push_back(backend_->checksum(Tensor(p.tensor->grad)));
       }
     trainer_.zero_grad();
   }
 
  private:
   const Job& job_;
-  MeteredHost host_;
+  std::unique_ptr<typename Rig::Backend> backend_;
   Trainer trainer_;
   StepMarks marks_;
 };
@@ -102,28 +101,31 @@ Bytes peak_in(const std::vector<PhasePeak>& phases, Phase phase) {
 }
 
 /// The phases of the second step: the first makes optimizer states, the second has them from the start.
-void compare_phases(Probe& out, HostRun& run, const DryRun& predicted) {
+template <class Rig>
+void compare_phases(Probe& out, Rig& rig, Run<Rig>& run, const DryRun& predicted) {
   run.step();
   run.step();
-  const auto expected = predicted.phases();
   const auto booked = phase_peaks(run.trainer().ledger(), run.marks());
-  for (const PhasePeak& p : expected)
+  for (const PhasePeak& p : predicted.phases())
     if (p.phase != Phase::init)
-      out.phases.push_back({p.phase, p.peak, peak_in(booked, p.phase), run.host().highest(p.phase)});
+      out.phases.push_back({p.phase, p.peak, peak_in(booked, p.phase), run.backend().meter.highest(p.phase), {}});
   out.events = static_cast<std::int64_t>(run.marks().after);
   out.same_events = same(run.trainer().ledger(), predicted.ledger(), run.marks().after);
+  rig.report(out, run.backend(), predicted);
 }
 
-void time_steps(ProbedTime& out, HostRun& run, int steps) {
+template <class Rig>
+ProbedTime time_steps(Run<Rig>& run, int steps) {
   std::vector<double> seconds;
   seconds.reserve(static_cast<std::size_t>(steps));
   for (int i = 0; i < steps; ++i) seconds.push_back(run.step());
-  out = quartiles(std::move(seconds));
+  return quartiles(std::move(seconds));
 }
 
 /// Two passes on fresh weights each: the second sees whether random numbers went on alike.
-Gradients two_passes(const Job& job, bool change_a_bit) {
-  HostRun run(job);
+template <class Rig>
+Gradients two_passes(Rig& rig, const Job& job, bool change_a_bit) {
+  Run run(rig, job);
   if (change_a_bit) run.change_a_bit();
   Gradients g;
   run.gradients(g);
@@ -131,8 +133,9 @@ Gradients two_passes(const Job& job, bool change_a_bit) {
   return g;
 }
 
-void compare_gradients(Probe& out, const Job& job, bool self_test) {
-  const Gradients with = two_passes(job, false), without = two_passes(without_checkpointing(job), false);
+template <class Rig>
+void compare_gradients(Probe& out, Rig& rig, const Job& job, bool self_test) {
+  const Gradients with = two_passes(rig, job, false), without = two_passes(rig, without_checkpointing(job), false);
   out.gradients = static_cast<std::int64_t>(with.sums.size());
   out.bitwise = with.sums == without.sums ? Bitwise::equal : Bitwise::different;
   for (std::size_t i = 0; i < std::min(with.sums.size(), without.sums.size()); ++i)
@@ -141,15 +144,66 @@ void compare_gradients(Probe& out, const Job& job, bool self_test) {
       out.first_difference = fmt::format("{}, pass {}", with.names[i], i / std::max<std::size_t>(each, 1) + 1);
       break;
     }
-  if (self_test) out.self_test = two_passes(job, true).sums != with.sums;
+  if (self_test) out.self_test = two_passes(rig, job, true).sums != with.sums;
 }
 
-void refuse_if_too_large(const DryRun& predicted) {
-  const auto room = memory_available();
-  const Bytes need = predicted.peak().tally.requested;
-  if (room && need > *room)
-    throw UserError(fmt::format("the step needs {} and the host has {} free", format_bytes(need), format_bytes(*room)),
-                    "probe train", "take a smaller model, micro-batch or sequence");
+/// Whether the step without checkpointing has room as well.
+template <class Rig>
+bool fits(const Rig& rig, const DryRun& predicted) {
+  try {
+    rig.check(predicted);
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+template <class Rig>
+void probe_on(Rig& rig, Probe& out, const ProbeOptions& options) {
+  const Job& job = out.job;
+  const Bytes before = resident_now();
+  const DryRun predicted(job);
+  out.flops = predicted.flops();
+  rig.check(predicted);
+  {
+    Run run(rig, job);
+    compare_phases(out, rig, run, predicted);
+    out.resident = resident_highest() > before ? resident_highest() - before : Bytes();
+    out.time = time_steps(run, options.steps);
+  }
+  if (job.run.checkpoint.kind == CheckpointKind::none) return;
+  const Job plain = without_checkpointing(job);
+  const DryRun without(plain);
+  out.predicted_overhead = predicted.flops() / without.flops() - 1;
+  if (!fits(rig, without)) return;
+  {
+    Run run(rig, plain);
+    run.step();
+    out.without_checkpointing = time_steps(run, options.steps);
+  }
+  // A step in backward leaves no gradients to look at.
+  if (!job.run.optimizer.in_backward) compare_gradients(out, rig, job, options.self_test);
+}
+
+void predict_only(Probe& out) {
+  const DryRun predicted(out.job);
+  for (const PhasePeak& p : predicted.phases())
+    if (p.phase != Phase::init) out.phases.push_back({p.phase, p.peak, p.peak, p.peak, {}});
+  out.events = static_cast<std::int64_t>(predicted.second_step().after);
+  out.same_events = true;
+  out.flops = predicted.flops();
+}
+
+/// The card, or nothing where one is not demanded and there is none.
+std::unique_ptr<CardRig> card_for(Probe& out, const ProbeOptions& options) {
+  if (options.on != ProbeOn::cuda && options.on != ProbeOn::automatic) return nullptr;
+  try {
+    return std::make_unique<CardRig>(options.device, parse_alloc_conf(out.job.allocator));
+  } catch (const UserError& e) {
+    if (options.on == ProbeOn::cuda) throw;
+    out.why_not_cuda = e.what();
+    return nullptr;
+  }
 }
 
 }  // namespace
@@ -166,39 +220,32 @@ std::string_view name_of(Bitwise b) {
 Probe probe_train(const Job& asked, const ProbeOptions& options) {
   check_job(asked);
   if (asked.run.optimizer.on_host || asked.run.checkpoint.on_host)
-    throw UserError("the host has nothing to offload to", "--offload", "leave it out", Exit::usage);
+    throw UserError("the probe moves nothing between card and host", "--offload", "leave it out", Exit::usage);
   Probe out;
   out.job = asked;
   // The third micro-batch stands for all later ones, as in the prediction.
   out.job.run.accumulate = std::min(asked.run.accumulate, kDistinctMicroBatches);
-  const Job& job = out.job;
-  out.backend = "host";
-  const Bytes before = resident_now();
-  {
-    const DryRun predicted(job);
-    refuse_if_too_large(predicted);
-    HostRun run(job);
-    compare_phases(out, run, predicted);
-    out.resident = resident_highest() > before ? resident_highest() - before : Bytes();
-    time_steps(out.time, run, options.steps);
-    if (job.run.checkpoint.kind == CheckpointKind::none) return out;
-    const DryRun plain(without_checkpointing(job));
-    out.predicted_overhead = predicted.flops() / plain.flops() - 1;
+  if (options.on == ProbeOn::dry) {
+    out.backend = "dry";
+    predict_only(out);
+  } else if (const auto card = card_for(out, options)) {
+    out.backend = "cuda";
+    probe_on(*card, out, options);
+  } else {
+    out.backend = "host";
+    HostRig host;
+    probe_on(host, out, options);
   }
-  {
-    const Job plain = without_checkpointing(job);
-    HostRun run(plain);
-    run.step();
-    time_steps(out.without_checkpointing.emplace(), run, options.steps);
-  }
-  // A step in backward leaves no gradients to look at.
-  if (!job.run.optimizer.in_backward) compare_gradients(out, job, options.self_test);
   return out;
 }
 
 bool agrees(const Probe& p) {
-  for (const ProbedPhase& phase : p.phases)
+  for (const ProbedPhase& phase : p.phases) {
     if (phase.predicted != phase.ledger || phase.ledger != phase.measured) return false;
+    if (phase.card && (phase.card->predicted_allocated != phase.card->allocated ||
+                       phase.card->predicted_reserved != phase.card->reserved))
+      return false;
+  }
   return p.same_events && p.bitwise != Bitwise::different && p.self_test.value_or(true);
 }
 

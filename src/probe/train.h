@@ -11,10 +11,16 @@
 
 namespace vramplan {
 
+/// Of a card: its allocator beside the simulation of it, and all that the card holds as its driver has it.
+struct CardPhase {
+  Bytes predicted_allocated, allocated, predicted_reserved, reserved, device_used;
+};
+
 /// Three ways to know the same bytes: the prediction, the ledger of the run, and what was allocated while it ran.
 struct ProbedPhase {
   Phase phase;
   Bytes predicted, ledger, measured;
+  std::optional<CardPhase> card;
 };
 
 /// Seconds of a step.
@@ -26,15 +32,31 @@ struct ProbedTime {
 enum class Bitwise { equal, different, not_run };
 std::string_view name_of(Bitwise b);
 
+struct ProbedCard {
+  std::string name, uuid;
+  Bytes total, free;  ///< before the first tensor
+  /// What is on the card and in no ledger, by name: other programs, context, kernels, rounding, cached blocks.
+  struct Part {
+    std::string name;
+    Bytes bytes;
+  };
+  std::vector<Part> outside;
+  Bytes context;            ///< of these, what this process had before its first tensor
+  bool by_process = false;  ///< told by the driver for this process alone
+};
+
 struct Probe {
   Job job;
-  std::string backend;
+  std::string backend;              ///< "cuda", "host" or "dry"
+  std::string why_not_cuda;         ///< where the choice was ours
+  std::optional<ProbedCard> card;   ///< of cuda
   std::vector<ProbedPhase> phases;  ///< of the second step
   std::int64_t events = 0;          ///< of the ledger
   bool same_events = false;         ///< prediction and run booked the same, event by event
-  ProbedTime time;
+  std::optional<ProbedTime> time;   ///< nothing: nothing was computed
   std::optional<ProbedTime> without_checkpointing;
   double predicted_overhead = 0;  ///< FLOPs of recomputation over those of the step without
+  double flops = 0;               ///< of a step
   Bitwise bitwise = Bitwise::not_run;
   std::string first_difference;   ///< a parameter, and the step, whose gradients differ
   std::int64_t gradients = 0;     ///< compared
@@ -42,13 +64,17 @@ struct Probe {
   Bytes resident;                 ///< how far the process grew at most
 };
 
+enum class ProbeOn { automatic, cuda, host, dry };
+
 struct ProbeOptions {
   int steps = 3;  ///< timed, after one to warm up; at least 1
   bool self_test = false;
+  ProbeOn on = ProbeOn::host;
+  int device = 0;  ///< of CUDA
 };
 
-/// Runs the job on the host. Throws UserError when the host's free memory is less than the prediction, as `estimate`
-/// does, and Overflow.
+/// Runs the job. Throws UserError when what is free is less than the prediction, as `estimate` does, without a card
+/// when one is demanded, with status 4 when memory runs out, and Overflow.
 Probe probe_train(const Job& job, const ProbeOptions& options);
 
 /// Whether everything that was compared agrees.

@@ -40,6 +40,8 @@ Calibration read_calibration(std::string_view text, const std::string& where) {
     c.efficiency.memory = share(e, "memory", c.efficiency.memory);
     all_read(e);
   }
+  if (file.has("measured"))
+    (void)file.raw("measured");  // peaks beside which people set an estimate; nothing follows of them
   all_read(file);
   return c;
 }

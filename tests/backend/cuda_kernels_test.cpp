@@ -92,8 +92,8 @@ TEST_CASE("elementwise operations, broadcast, strided, and between types") {
 
 TEST_CASE("tokens, triangles, masks: the same numbers as on the host") {
   Both b;
-  const Twins ids = b.random({7, 100}, DType::int64, 2), mask = b.random({9, 9}, DType::boolean),
-              x = b.random({2000}), y = b.random({2000}), kept = b.random({2000}, DType::boolean);
+  const Twins ids = b.random({7, 100}, DType::int64, 2), mask = b.random({9, 9}, DType::boolean), x = b.random({2000}),
+              y = b.random({2000}), kept = b.random({2000}, DType::boolean);
   on_both(b, [&](Backend& on, auto side) {
     on.tokens(side(ids), 50257, 3);
     on.tril(side(mask));
@@ -131,7 +131,8 @@ TEST_CASE("softmax, norms and losses, forward and backward") {
       const std::int64_t rows = 6;
       const Twins x = b.random({rows, width}, t), y = b.random({rows, width}, t), dy = b.random({rows, width}, t),
                   dx = b.random({rows, width}, t), w = b.random({width}, t), bias = b.random({width}, t),
-                  dw = b.random({width}, t), db = b.random({width}, t), mean = b.random({rows}), rstd = b.random({rows});
+                  dw = b.random({width}, t), db = b.random({width}, t), mean = b.random({rows}),
+                  rstd = b.random({rows});
       for (const bool log : {false, true}) {
         on_both(b, [&](Backend& on, auto side) {
           on.softmax(side(y), side(x), log);
@@ -188,8 +189,11 @@ TEST_CASE("attention in tiles: heads of any width, grouped, masked, biased, with
     bool causal, biased;
     double dropout;
   };
-  for (const Case& c : {Case{2, 2, 40, 8, true, false, 0}, {4, 2, 33, 64, true, false, 0}, {2, 1, 70, 80, false, true, 0},
-                        {2, 2, 20, 200, true, false, 0.25}, {1, 1, 32, 128, false, false, 0.5}})
+  for (const Case& c : {Case{2, 2, 40, 8, true, false, 0},
+                        {4, 2, 33, 64, true, false, 0},
+                        {2, 1, 70, 80, false, true, 0},
+                        {2, 2, 20, 200, true, false, 0.25},
+                        {1, 1, 32, 128, false, false, 0.5}})
     for (DType t : kReal) {
       CAPTURE(c.d);
       CAPTURE(name_of(t));

@@ -29,16 +29,44 @@ TEST_CASE("the process grows by what the ledger says, within a few MB") {
 }
 
 TEST_CASE("the first line says what it ran on; what cannot be probed is refused") {
-  const auto r = run("probe train --layers 2 --hidden 64 --heads 4 --vocab 128 --seq 16 --steps 1");
-  CHECK(r.out.starts_with("no GPU backend: on the host\n"));
+  const std::string nowhere = "env PROBE_STAND_IN_CUDA=/nonexistent.so ";
+  const auto r = run("probe train --layers 2 --hidden 64 --heads 4 --vocab 128 --seq 16 --steps 1", "", nowhere);
+  CHECK(r.out.starts_with("no GPU (no CUDA driver here: /nonexistent.so"));
   CHECK(has(r.out, "equal to the byte"));
   const std::string sizes = " --layers 2 --hidden 64 --heads 4 --seq 16";
-  CHECK(run("probe train --backend cuda" + sizes).status == 3);
+  CHECK(run("probe train --backend cuda" + sizes, "", nowhere).status == 3);
   CHECK(run("probe train --backend tpu" + sizes).status == 2);
+  CHECK(has(run("probe train --backend cudda" + sizes).err, "cuda"));
+  CHECK(run("probe train --backend host --write x.json" + sizes).status == 2);
   CHECK(run("probe watch").status == 2);
   CHECK(run("probe").status == 2);
   CHECK(run("probe train --steps 0" + sizes).status == 2);
-  const auto huge = run("probe train --model llama-3.1-405b --seq 128");
+  const auto huge = run("probe train --model llama-3.1-405b --seq 128", "", nowhere);
   CHECK(huge.status == 3);
   CHECK(has(huge.err, "the host has"));
+}
+
+TEST_CASE("on a card: its allocator beside the simulation, what is in no ledger, and a file for estimates") {
+  const std::string driver = "env PROBE_STAND_IN_CUDA=" STAND_IN_CUDA " PROBE_STAND_IN_NVRTC=" STAND_IN_CUDA
+                             " PROBE_STAND_IN_NVML=" STAND_IN_NVML " STAND_IN_TABLE=/tmp/vramplan-probe-table ";
+  const std::string file = "/tmp/vramplan-probe-calibration.json",
+                    job = "probe train --layers 2 --hidden 64 --heads 4 --vocab 128 --seq 16 --segments 2 --steps 1";
+  const auto r = run(job + " --json --write " + file, "", driver);
+  REQUIRE(r.status == 0);
+  vramplan::test::check_document(r.out);
+  const json j = json::parse(r.out);
+  CHECK(j.at("backend") == "cuda");
+  CHECK(j.at("bitwise") == "equal");
+  CHECK(j.at("card").at("by_process") == true);
+  CHECK(j.at("card").at("context_bytes") == 304 << 20);
+  CHECK(j.at("phases").at(0).at("card").at("reserved") == j.at("phases").at(0).at("card").at("predicted_reserved"));
+  const auto e = run("estimate --model gpt2 --gpu t4 --seq 64 --json --calibration " + file);
+  REQUIRE(e.status == 0);
+  for (const json& row : json::parse(e.out).at("tree").at("children"))
+    if (row.at("name") == "[cuda context]") CHECK(row.at("bytes") == 304 << 20);
+  CHECK(has(run(job, "", driver).out, "Not in the ledger:"));
+  const auto full = run("probe train --model gpt2 --micro-batch 8 --seq 1024", "", driver);
+  CHECK(full.status == 1);
+  CHECK(has(full.err, "720.00 MiB of 1.00 GiB are free"));
+  std::remove(file.c_str());
 }

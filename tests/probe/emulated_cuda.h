@@ -12,7 +12,7 @@
 #define __device__
 #define __shared__ static
 #define __align__(n) __attribute__((aligned(n)))
-#define __launch_bounds__(n)
+#define __launch_bounds__(...)
 
 namespace emulated {
 

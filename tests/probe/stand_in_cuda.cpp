@@ -62,7 +62,8 @@ CALL int cuCtxSetCurrent(void*) { return 0; }
 CALL int cuModuleLoadData(void** module, const void* text) {
   *module = &taken;
   static constexpr unsigned kFatBinary = 0xba55ed50;
-  const bool ours = std::memcmp(text, &kFatBinary, sizeof kFatBinary) == 0 || std::strcmp(static_cast<const char*>(text), "cubin") == 0;
+  const bool ours = std::memcmp(text, &kFatBinary, sizeof kFatBinary) == 0 ||
+                    std::strcmp(static_cast<const char*>(text), "cubin") == 0;
   return ours || std::strstr(static_cast<const char*>(text), ".target sm_70") ? book(kModule) : 200;
 }
 CALL int cuModuleGetFunction(void** function, void*, const char* name) {

@@ -63,7 +63,7 @@ __device__ inline float score(const Attention& a, int batch, int head, int query
   const float x = product * a.scale;
   if (!a.bias.data) return x;
   return x + load_real(a.bias.data, a.bias.type,
-                  batch * a.bias.batch + head * a.bias.head + query * a.bias.row + key * a.bias.column);
+                       batch * a.bias.batch + head * a.bias.head + query * a.bias.row + key * a.bias.column);
 }
 /// What dropout leaves of a probability: 0, or 1 / (1 - p).
 __device__ inline float share_left(const Attention& a, int batch, int head, int query, int key) {
@@ -145,8 +145,9 @@ __device__ inline float along_of(const Attention& a, int batch, int head, int qu
   if (query < a.s)
     for (int c = seat.lane; c < a.dv_width; c += kOfRow)
       x += load_real(a.dout.data, a.dout.type,
-                batch * a.dout.batch + head * a.dout.head + query * a.dout.row + c * a.dout.column) *
-           load_real(a.out.data, a.out.type, batch * a.out.batch + head * a.out.head + query * a.out.row + c * a.out.column);
+                     batch * a.dout.batch + head * a.dout.head + query * a.dout.row + c * a.dout.column) *
+           load_real(a.out.data, a.out.type,
+                     batch * a.out.batch + head * a.out.head + query * a.out.row + c * a.out.column);
   return over_seats<Sum>(x);
 }
 __device__ inline float log_sum(const Attention& a, int batch, int head, int query) {
@@ -261,15 +262,15 @@ __device__ inline void attend_backward_key(const Attention& a) {
 
 extern "C" {
 
-__global__ void __launch_bounds__(kThreads) attention_64(Attention a) { attend<64>(a); }
-__global__ void __launch_bounds__(kThreads) attention_128(Attention a) { attend<128>(a); }
-__global__ void __launch_bounds__(kThreads) attention_256(Attention a) { attend<256>(a); }
-__global__ void __launch_bounds__(kThreads) attention_query_64(Attention a) { attend_backward_query<64>(a); }
-__global__ void __launch_bounds__(kThreads) attention_query_128(Attention a) { attend_backward_query<128>(a); }
-__global__ void __launch_bounds__(kThreads) attention_query_256(Attention a) { attend_backward_query<256>(a); }
-__global__ void __launch_bounds__(kThreads) attention_key_64(Attention a) { attend_backward_key<64>(a); }
-__global__ void __launch_bounds__(kThreads) attention_key_128(Attention a) { attend_backward_key<128>(a); }
-__global__ void __launch_bounds__(kThreads) attention_key_256(Attention a) { attend_backward_key<256>(a); }
+__global__ void __launch_bounds__(kThreads, 1) attention_64(Attention a) { attend<64>(a); }
+__global__ void __launch_bounds__(kThreads, 1) attention_128(Attention a) { attend<128>(a); }
+__global__ void __launch_bounds__(kThreads, 1) attention_256(Attention a) { attend<256>(a); }
+__global__ void __launch_bounds__(kThreads, 1) attention_query_64(Attention a) { attend_backward_query<64>(a); }
+__global__ void __launch_bounds__(kThreads, 1) attention_query_128(Attention a) { attend_backward_query<128>(a); }
+__global__ void __launch_bounds__(kThreads, 1) attention_query_256(Attention a) { attend_backward_query<256>(a); }
+__global__ void __launch_bounds__(kThreads, 1) attention_key_64(Attention a) { attend_backward_key<64>(a); }
+__global__ void __launch_bounds__(kThreads, 1) attention_key_128(Attention a) { attend_backward_key<128>(a); }
+__global__ void __launch_bounds__(kThreads, 1) attention_key_256(Attention a) { attend_backward_key<256>(a); }
 
 }  // extern "C"
 

@@ -48,8 +48,7 @@ __device__ inline float apply(Binary op, float a, float b) {
       const float s = sigmoid(b);
       return a * s * (1 + b * (1 - s));
     }
-    case Binary::gelu_backward:
-      return a * (normal_share(b) + b * expf(-0.5F * b * b) * (0.5F * kRootOfTwoOverPi));
+    case Binary::gelu_backward: return a * (normal_share(b) + b * expf(-0.5F * b * b) * (0.5F * kRootOfTwoOverPi));
     case Binary::gelu_tanh_backward: {
       const float t = tanh_of_cubic(b);
       return a * (0.5F * (1 + t) + 0.5F * b * (1 - t * t) * kRootOfTwoOverPi * (1 + 3 * kCubic * b * b));
@@ -66,7 +65,8 @@ __global__ void fill(View y, int64 n, float value) {
 }
 
 __global__ void arange(View y, int64 n, double start) {
-  for (int64 i = first_element(); i < n; i += grid_step()) put_any(y, i, static_cast<float>(start + static_cast<double>(i)));
+  for (int64 i = first_element(); i < n; i += grid_step())
+    put_any(y, i, static_cast<float>(start + static_cast<double>(i)));
 }
 
 __global__ void tokens(int64* y, int64 n, int64 vocabulary, uint64 stream) {
@@ -80,7 +80,8 @@ __global__ void tril(View y, int64 n, int64 columns) {
 }
 
 __global__ void unary(int op, View y, int64 n, View x, float a) {
-  for (int64 i = first_element(); i < n; i += grid_step()) put_any(y, i, apply(static_cast<Unary>(op), any_at(x, i), a));
+  for (int64 i = first_element(); i < n; i += grid_step())
+    put_any(y, i, apply(static_cast<Unary>(op), any_at(x, i), a));
 }
 
 __global__ void binary(int op, View y, int64 n, View a, View b) {
@@ -116,7 +117,8 @@ __global__ void scatter(View dx, int64 n, View dy, const int64* index, int64 wid
 
 __global__ void nll_backward(View dx, int64 n, View dloss, const int64* target, View total, int64 width) {
   const float share = any_at(dloss, 0) / any_at(total, 0);
-  for (int64 i = first_element(); i < n; i += grid_step()) put_any(dx, i, target[i / width] == i % width ? -share : 0.0F);
+  for (int64 i = first_element(); i < n; i += grid_step())
+    put_any(dx, i, target[i / width] == i % width ? -share : 0.0F);
 }
 
 __global__ void clip_coefficient(View y, View norm, float largest) {

@@ -35,8 +35,8 @@ __global__ void rms_norm(View y, View rstd, View x, View w, int64 width, float e
 __global__ void rms_norm_backward(View dx, View dy, View x, View rstd, View w, int64 width) {
   const Row out(dx, blockIdx.x, width), gradient(dy, blockIdx.x, width), in(x, blockIdx.x, width);
   const float k = at(rstd, blockIdx.x);
-  const float along = over_row<Sum>(width, [&](int64 i) { return gradient[i] * at(w, i) * (in[i] * k); }) /
-                      static_cast<float>(width);
+  const float along =
+      over_row<Sum>(width, [&](int64 i) { return gradient[i] * at(w, i) * (in[i] * k); }) / static_cast<float>(width);
   each_of_row(width, [&](int64 i) { out.set(i, k * (gradient[i] * at(w, i) - in[i] * k * along)); });
 }
 

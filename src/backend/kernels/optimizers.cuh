@@ -30,8 +30,7 @@ __device__ inline float decoded(signed char code, float scale) {
 __device__ inline void encode(signed char* codes, float* scales, int64 i, int64 n, float x) {
   const float scale = over_block<Largest>(i < n ? fabsf(x) : 0);
   if (threadIdx.x == 0) scales[blockIdx.x] = scale;
-  if (i < n)
-    codes[i] = static_cast<signed char>(scale > 0 ? roundf(copysignf(sqrtf(fabsf(x) / scale), x) * 127) : 0);
+  if (i < n) codes[i] = static_cast<signed char>(scale > 0 ? roundf(copysignf(sqrtf(fabsf(x) / scale), x) * 127) : 0);
 }
 
 extern "C" {
@@ -124,8 +123,9 @@ constexpr float kAdafactorEps = 1.1920929e-7F;
 /// A matrix uses row and column, anything else `variance`.
 __device__ inline float adafactor_update(float g, int64 i, const View& row, const View& column, const View& variance,
                                          int64 columns) {
-  const float estimate = row.data ? at(row, i / columns) * at(column, i % columns) / fmaxf(totals[kRowMean], kAdafactorEps)
-                                  : at(variance, i);
+  const float estimate = row.data
+                             ? at(row, i / columns) * at(column, i % columns) / fmaxf(totals[kRowMean], kAdafactorEps)
+                             : at(variance, i);
   return g / sqrtf(fmaxf(estimate, kAdafactorEps * kAdafactorEps));
 }
 

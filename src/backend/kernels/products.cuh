@@ -29,7 +29,8 @@ __device__ inline void product_in_fp32(const Product& p) {
 #pragma unroll
       for (int l = 0; l < kLoads; ++l) {
         const int i = thread + l * kThreads;
-        const int64 ak = depth0 + (a_by_depth ? i % kDepth : i / Side), ai = row0 + (a_by_depth ? i / kDepth : i % Side);
+        const int64 ak = depth0 + (a_by_depth ? i % kDepth : i / Side),
+                    ai = row0 + (a_by_depth ? i / kDepth : i % Side);
         const int64 bk = depth0 + (b_by_depth ? i % kDepth : i / Side),
                     bj = column0 + (b_by_depth ? i / kDepth : i % Side);
         next_a[l] = ak < p.depth && ai < p.rows
@@ -163,9 +164,14 @@ __device__ inline void product_in_16_bits(const Product& p) {
   const int warp_row = warp / 4 * 64, warp_column = warp % 4 * 32;
   const int64 row0 = static_cast<int64>(blockIdx.y) * kTile, column0 = static_cast<int64>(blockIdx.x) * kTile;
   for (int64 batch = blockIdx.z; batch < p.batch; batch += gridDim.z) {
-    TileReader left{p.a.data + 2 * (batch * p.a.batch + row0 * p.a.row), p.a.row, p.a.column, p.rows - row0, p.depth, {}},
-        right{p.b.data + 2 * (batch * p.b.batch + column0 * p.b.column), p.b.column, p.b.row, p.columns - column0,
-              p.depth, {}};
+    TileReader left{
+        p.a.data + 2 * (batch * p.a.batch + row0 * p.a.row), p.a.row, p.a.column, p.rows - row0, p.depth, {}},
+        right{p.b.data + 2 * (batch * p.b.batch + column0 * p.b.column),
+              p.b.column,
+              p.b.row,
+              p.columns - column0,
+              p.depth,
+              {}};
     float sums[4][4][4] = {};
     const bool has_part = row0 + warp_row < p.rows && column0 + warp_column < p.columns;  // this warp, of y
     left.fetch(0);

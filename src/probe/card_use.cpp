@@ -1,0 +1,35 @@
+#include "probe/card_use.h"
+
+#include <unistd.h>
+
+#include "vramplan/base/error.h"
+
+namespace vramplan {
+
+Bytes CardUse::now() {
+  if (const auto list = nvml_.processes(index_))
+    for (const CardProcess& p : *list)
+      if (p.pid == getpid() && p.used) {
+        by_process_ = true;
+        return *p.used;
+      }
+  if (by_process_) return {};
+  const auto memory = nvml_.memory(index_);
+  if (!memory) throw UserError("the driver does not tell how much memory is used", "NVML", "");
+  return memory->used;
+}
+
+Bytes CardUse::more() {
+  const bool own_before = by_process_;
+  const Bytes after = now(), before = by_process_ && !own_before ? Bytes() : before_;  // no line before a context
+  before_ = after;
+  return after > before ? after - before : Bytes();
+}
+
+int nvml_index(const Nvml& nvml, const std::string& uuid, int otherwise) {
+  for (int i = 0; i < nvml.count(); ++i)
+    if (nvml.card(i).uuid == uuid) return i;
+  return otherwise;
+}
+
+}  // namespace vramplan

@@ -1,0 +1,83 @@
+#include "probe/rig.h"
+
+namespace vramplan {
+namespace {
+
+/// NVML's view of the card, where there is NVML.
+class Looks {
+ public:
+  Looks(const CudaDriver& driver, int device) {
+    try {
+      nvml_ = std::make_unique<Nvml>();
+      use_.emplace(*nvml_, nvml_index(*nvml_, driver.uuid(device), device));
+    } catch (const UserError&) {  // without it there is the driver's own figure of the whole card
+    }
+  }
+  Bytes now() { return use_ ? use_->now() : Bytes(); }
+  std::optional<Bytes> more() { return use_ ? std::optional(use_->more()) : std::nullopt; }
+  bool by_process() const { return use_ && use_->by_process(); }
+
+ private:
+  std::unique_ptr<Nvml> nvml_;
+  std::optional<CardUse> use_;
+};
+
+Bytes difference(Bytes a, Bytes b) { return a > b ? a - b : Bytes(); }
+
+}  // namespace
+
+CardRig::CardRig(int device, const AllocatorOptions& options) : options_(options) {
+  if (device >= driver_.count())
+    throw UserError(fmt::format("there are {} devices", driver_.count()), "--device", "the first is 0", Exit::usage);
+  Looks looks(driver_, device);
+  const Bytes others = looks.now();
+  driver_.enter(device);
+  card_.name = driver_.name();
+  card_.uuid = driver_.uuid(device);
+  const auto context = looks.more();
+  {
+    const MeteredCuda backend(driver_, options_);
+    const auto module = looks.more();
+    const CudaDriver::Memory m = driver_.memory();
+    card_.total = m.total;
+    card_.free = m.free;
+    if (context) {
+      card_.outside.push_back({"other programs", others});
+      card_.outside.push_back({"primary context", *context});
+      card_.outside.push_back({"module of kernels", module.value_or(Bytes())});
+      card_.context = *context + module.value_or(Bytes());
+    } else {
+      card_.outside.push_back({"context, kernels and other programs", m.total - m.free});
+    }
+  }
+  card_.by_process = looks.by_process();
+}
+
+void CardRig::check(const DryRun& predicted) const {
+  Bytes need;
+  for (const DryRun::AllocatorPhase& p : predicted.allocator_phases(options_)) need = std::max(need, p.reserved);
+  if (need > card_.free)
+    throw UserError(fmt::format("the step needs {} on the card and {} of {} are free", format_bytes(need),
+                                format_bytes(card_.free), format_bytes(card_.total)),
+                    "probe train", "take a smaller micro-batch, more segments, or free the card", Exit::does_not_fit);
+}
+
+void CardRig::report(Probe& out, MeteredCuda& backend, const DryRun& predicted) const {
+  const auto expected = predicted.allocator_phases(options_);
+  Bytes tensors, allocated, reserved;
+  for (ProbedPhase& p : out.phases) {
+    const CardPeaks seen = backend.peaks(p.phase);
+    CardPhase& c = p.card.emplace();
+    c.allocated = seen.allocated, c.reserved = seen.reserved, c.device_used = seen.device_used;
+    for (const DryRun::AllocatorPhase& e : expected)
+      if (e.phase == p.phase) c.predicted_allocated = e.allocated, c.predicted_reserved = e.reserved;
+    tensors = std::max(tensors, p.measured);
+    allocated = std::max(allocated, c.allocated);
+    reserved = std::max(reserved, c.reserved);
+  }
+  out.card = card_;
+  out.card->outside.push_back({"rounding of tensors to blocks", difference(allocated, tensors)});
+  out.card->outside.push_back({"reserved and not allocated at the peak", difference(reserved, allocated)});
+}
+
+}  // namespace vramplan

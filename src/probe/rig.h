@@ -1,0 +1,49 @@
+// What a step is run on: how to make its backend, what is free there, and what it adds to a probe's report.
+#pragma once
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+
+#include "estimate/dry_run.h"
+#include "probe/card_use.h"
+#include "probe/metered.h"
+#include "probe/process_memory.h"
+#include "probe/train.h"
+#include "vramplan/base/error.h"
+
+namespace vramplan {
+
+class HostRig {
+ public:
+  using Backend = MeteredHost;
+  std::unique_ptr<MeteredHost> make() { return std::make_unique<MeteredHost>(); }
+  /// Throws UserError when the step cannot fit.
+  void check(const DryRun& predicted) const {
+    const auto room = memory_available();
+    const Bytes need = predicted.peak().tally.requested;
+    if (room && need > *room)
+      throw UserError(
+          fmt::format("the step needs {} and the host has {} free", format_bytes(need), format_bytes(*room)),
+          "probe train", "take a smaller model, micro-batch or sequence");
+  }
+  void report(Probe&, MeteredHost&, const DryRun&) const {}
+};
+
+class CardRig {
+ public:
+  using Backend = MeteredCuda;
+  /// Enters the device and loads the kernels once, to see what that takes. Throws UserError without a driver or card.
+  CardRig(int device, const AllocatorOptions& options);
+  std::unique_ptr<MeteredCuda> make() { return std::make_unique<MeteredCuda>(driver_, options_); }
+  void check(const DryRun& predicted) const;
+  /// After the second step.
+  void report(Probe& out, MeteredCuda& backend, const DryRun& predicted) const;
+
+ private:
+  CudaDriver driver_;
+  AllocatorOptions options_;
+  ProbedCard card_;
+};
+
+}  // namespace vramplan
