@@ -1,7 +1,9 @@
 // vramplan probe: measure. A step of training, the cards of this machine, somebody else's command.
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 
 #include "cli/hook.h"
 #include "cli/job_flags.h"
@@ -21,7 +23,6 @@ class ProbeCommand final : public Command {
   std::string summary() const override { return "measure: a step run for real, the cards here, a command of yours"; }
   std::string examples() const override {
     return "  vramplan probe train --layers 4 --hidden 256 --heads 8 --micro-batch 2 --seq 128 --segments 2\n"
-           "  vramplan probe device\n"
            "  vramplan probe overhead --write calibration.json\n"
            "  vramplan probe watch -- python train.py --my args\n"
            "  vramplan probe watch --compare --model gpt2 --seq 1024 --json report.json -- python train.py\n";
@@ -36,10 +37,11 @@ class ProbeCommand final : public Command {
         {"--steps", "K", "timed steps, after one to warm up (default: 3)", &steps_, t},
         {"--self-test", "", "also change one bit and see that the comparison tells", &self_test_, t},
         {"--compare", "", "set the estimate for the same flags beside it", &compare_, w},
+        {"--append", "FILE", "add the job and its peaks to a file for validate", &append_, w},
         {"--no-torch-hook", "", "do not ask PyTorch for its counters at the end", &no_hook_, w},
         {"--device", "N", "a CUDA device, also of train (default: 0)", &device_, o},
         {"--usable", "", "also try how much can be allocated: takes all of the card for a moment", &usable_, o},
-        {"--write", "FILE", "write the figures as a file for --calibration, also of train", &write_, o},
+        {"--write", "FILE", "write figures for --calibration, also of train", &write_, o},
         {"--json", "[FILE]", "one JSON document; of watch into FILE, as standard output is the command's", &json_,
          "Output"}};
     all.insert(all.end(), mine.begin(), mine.end());
@@ -83,6 +85,17 @@ class ProbeCommand final : public Command {
     return Exit::fits;
   }
 
+  /// Only what ran to its end: a peak of half a run says little.
+  void append(const WatchReport& r, const Estimate& predicted) const {
+    const std::time_t now = std::time(nullptr);
+    const std::string row =
+        r.status == 0 ? watch_row(r, predicted, fmt::format("{:%Y%m%dT%H%M%S}", fmt::gmtime(now))) : std::string();
+    if (row.empty())
+      fmt::print(stderr, "warning: nothing is added to {}: {}\n", append_,
+                 r.status == 0 ? "nothing was measured" : "the command failed");
+    append_to(append_, row);
+  }
+
   Exit watch_command(const Context& context, bool json) {
     if (context.rest.empty())
       throw UserError("no command to watch", "probe watch", "vramplan probe watch -- python train.py", Exit::usage);
@@ -91,16 +104,18 @@ class ProbeCommand final : public Command {
                       Exit::usage);
     if (json) write_output(json_, "");  // a folder that is not there is told before the work
     std::optional<Estimate> predicted;
-    if (compare_) {
+    if (compare_ || !append_.empty()) {
       job_.complete(context);
       predicted = estimate(job_.job(context));
     }
+    if (!append_.empty()) append_to(append_, "");
     WatchOptions options;
     options.command = context.rest;
     if (!no_hook_) options.hook = hook_files(Data(context.data_dir), "probe");
     const WatchReport r = watch(options);
-    fmt::print(stderr, "\n{}", watch_table(r, predicted));
-    if (json) write_output(json_, watch_json(r, predicted));
+    fmt::print(stderr, "\n{}", watch_table(r, compare_ ? predicted : std::nullopt));
+    if (json) write_output(json_, watch_json(r, compare_ ? predicted : std::nullopt));
+    if (!append_.empty()) append(r, *predicted);
     return static_cast<Exit>(r.status);
   }
 
@@ -146,7 +161,7 @@ class ProbeCommand final : public Command {
 
   JobFlags job_;
   std::vector<std::string> words_;
-  std::string backend_, dtype_, steps_, json_, device_, write_;
+  std::string backend_, dtype_, steps_, json_, device_, write_, append_;
   bool self_test_ = false, compare_ = false, no_hook_ = false, usable_ = false;
 };
 

@@ -5,12 +5,14 @@
 #include <cmath>
 #include <sstream>
 
-#include "cli/command.h"
+#include "cli/job_flags.h"
 #include "read/allocator_trace.h"
 #include "read/data.h"
+#include "read/job_file.h"
 #include "read/measured.h"
 #include "render/json.h"
 #include "render/table.h"
+#include "validate/watched.h"
 #include "vramplan/base/bytes.h"
 
 namespace vramplan {
@@ -32,10 +34,16 @@ class ValidateCommand final : public Command {
     if (files_.empty())
       throw UserError("no file was named", "validate", "vramplan validate tests/golden/*.jsonl", Exit::usage);
     const std::int64_t worst = worst_.empty() ? 0 : parse_count(worst_, "--worst");
+    const auto job_of = [&](const std::string& line, const std::string& where) {
+      JobFlags flags;
+      for (const GivenFlag& f : read_job_file(line, where).flags) flags.set(f.flag, f.value);
+      flags.complete(Ambient{});
+      return flags.job(context);
+    };
     std::vector<ValidatedGroup> groups;
     std::vector<const std::string*> file_of;
     for (const std::string& f : files_)
-      for (ValidatedGroup& g : validate_file(f)) groups.push_back(std::move(g)), file_of.push_back(&f);
+      for (ValidatedGroup& g : validate_file(f, job_of)) groups.push_back(std::move(g)), file_of.push_back(&f);
     fmt::print("{}", context.json ? validate_json(groups) : validate_table(groups));
     if (!context.json && worst > 0) show_worst(groups, file_of, static_cast<std::size_t>(worst));
     const bool good = std::all_of(groups.begin(), groups.end(), within_bounds);
@@ -63,7 +71,7 @@ class ValidateCommand final : public Command {
       std::istringstream lines(read_file(*f.file));
       for (std::string line; std::getline(lines, line);) {
         if (line.find("\"" + f.c->id + "\"") == std::string::npos) continue;
-        if (is_allocator_trace(line) || is_measurement(line)) break;
+        if (is_allocator_trace(line) || is_measurement(line) || is_watched(line)) break;
         for (const std::string& d : differing_tensors(read_golden(line, *f.file))) fmt::print("    {}\n", d);
         break;
       }

@@ -7,14 +7,14 @@
 namespace vramplan {
 
 Bytes CardUse::now() {
-  if (const auto list = nvml_.processes(index_))
+  if (const auto list = nvml_.processes(device_))
     for (const CardProcess& p : *list)
       if (p.pid == getpid() && p.used) {
         by_process_ = true;
         return *p.used;
       }
   if (by_process_) return {};
-  const auto memory = nvml_.memory(index_);
+  const auto memory = nvml_.memory(device_);
   if (!memory) throw UserError("the driver does not tell how much memory is used", "NVML", "");
   return memory->used;
 }
@@ -26,10 +26,11 @@ Bytes CardUse::more() {
   return after > before ? after - before : Bytes();
 }
 
-int nvml_index(const Nvml& nvml, const std::string& uuid, int otherwise) {
-  for (int i = 0; i < nvml.count(); ++i)
-    if (nvml.card(i).uuid == uuid) return i;
-  return otherwise;
+NvmlDevice nvml_device(const Nvml& nvml, const std::string& uuid, int number) {
+  const auto bare = [](const std::string& name) { return name.substr(std::min<std::size_t>(name.size(), 4)); };
+  for (const NvmlDevice& d : nvml.devices())
+    if (bare(nvml.card(d).uuid) == bare(uuid)) return d;  // "GPU-" or "MIG-"
+  return number;
 }
 
 }  // namespace vramplan

@@ -8,8 +8,8 @@ namespace vramplan {
 
 class CardUse {
  public:
-  /// `nvml` must outlive this; `index` is its number of the card. Throws UserError when it tells nothing.
-  CardUse(const Nvml& nvml, int index) : nvml_(nvml), index_(index), before_(now()) {}
+  /// `nvml` must outlive this. Throws UserError when it tells nothing.
+  CardUse(const Nvml& nvml, NvmlDevice device) : nvml_(nvml), device_(device), before_(now()) {}
 
   Bytes now();
   /// Since the call before, or since the start; nothing when it is less.
@@ -19,12 +19,13 @@ class CardUse {
 
  private:
   const Nvml& nvml_;
-  int index_;
+  NvmlDevice device_;
   bool by_process_ = false;
   Bytes before_;
 };
 
-/// NVML counts cards by PCI address, CUDA by speed: they meet by this name. `otherwise` where it is not there.
-int nvml_index(const Nvml& nvml, const std::string& uuid, int otherwise);
+/// NVML counts cards by PCI address, CUDA by speed, and CUDA sees one instance of a divided card: they meet by this
+/// name of the driver's, "GPU-0011...". The card of CUDA's number where it is not there.
+NvmlDevice nvml_device(const Nvml& nvml, const std::string& uuid, int number);
 
 }  // namespace vramplan

@@ -19,21 +19,26 @@ std::string command_of(std::int64_t pid) {
   return words.size() > kLongest ? words.substr(0, kLongest) + "..." : words;
 }
 
+DeviceFacts facts_of(const Nvml& nvml, const NvmlDevice& device) {
+  DeviceFacts f;
+  f.index = device.instance >= 0 ? device.instance : device.card;
+  f.card = nvml.card(device);
+  f.memory = nvml.memory(device, &f.no_memory);
+  if (const auto list = nvml.processes(device, &f.no_processes)) {
+    f.processes.emplace();
+    for (const CardProcess& p : *list) f.processes->push_back({p, command_of(p.pid)});
+  }
+  return f;
+}
+
 }  // namespace
 
 DeviceReport device_report() {
   const Nvml nvml;
   DeviceReport r{nvml.driver(), nvml.cuda(), {}};
   for (int i = 0; i < nvml.count(); ++i) {
-    DeviceFacts f;
-    f.index = i;
-    f.card = nvml.card(i);
-    f.memory = nvml.memory(i, &f.no_memory);
-    if (const auto list = nvml.processes(i, &f.no_processes)) {
-      f.processes.emplace();
-      for (const CardProcess& p : *list) f.processes->push_back({p, command_of(p.pid)});
-    }
-    r.cards.push_back(std::move(f));
+    r.cards.push_back(facts_of(nvml, i));
+    for (const NvmlDevice& part : nvml.instances(i)) r.cards.back().instances.push_back(facts_of(nvml, part));
   }
   return r;
 }

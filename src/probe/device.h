@@ -13,12 +13,13 @@ struct DeviceProcess {
 };
 
 struct DeviceFacts {
-  int index = 0;
+  int index = 0;  ///< of the card, or of an instance of it
   NvmlCard card;
   std::optional<CardMemory> memory;
   std::string no_memory;  ///< why the memory is not known
   std::optional<std::vector<DeviceProcess>> processes;
   std::string no_processes;
+  std::vector<DeviceFacts> instances;  ///< of MIG
 };
 
 struct DeviceReport {

@@ -74,6 +74,9 @@ struct Nvml::Calls {
   int (*memory_v2)(Device, MemoryV2*) = library.find<int(Device, MemoryV2*)>({"nvmlDeviceGetMemoryInfo_v2"});
   int (*memory)(Device, MemoryV1*) = library.find<int(Device, MemoryV1*)>({"nvmlDeviceGetMemoryInfo"});
   int (*mig)(Device, unsigned*, unsigned*) = library.find<int(Device, unsigned*, unsigned*)>({"nvmlDeviceGetMigMode"});
+  int (*parts)(Device, unsigned*) = library.find<int(Device, unsigned*)>({"nvmlDeviceGetMaxMigDeviceCount"});
+  int (*part)(Device, unsigned,
+              Device*) = library.find<int(Device, unsigned, Device*)>({"nvmlDeviceGetMigDeviceHandleByIndex"});
   int (*accounting)(Device, int*) = library.find<int(Device, int*)>({"nvmlDeviceGetAccountingMode"});
   int (*accounted)(Device, unsigned, AccountingStats*) =
       library.find<int(Device, unsigned, AccountingStats*)>({"nvmlDeviceGetAccountingStats"});
@@ -83,11 +86,12 @@ struct Nvml::Calls {
       library.find<List>({"nvmlDeviceGetMPSComputeRunningProcesses_v3", "nvmlDeviceGetMPSComputeRunningProcesses_v2",
                           "nvmlDeviceGetMPSComputeRunningProcesses"})};
 
-  Device device(int index) const {
+  Device device(NvmlDevice which) const {
     Device d = nullptr;
-    const int status = handle(static_cast<unsigned>(index), &d);
+    int status = handle(static_cast<unsigned>(which.card), &d);
+    if (status == kSuccess && which.instance >= 0) status = part(d, static_cast<unsigned>(which.instance), &d);
     if (status != kSuccess)
-      throw UserError(meaning(status), fmt::format("GPU {}", index), word_of(kWords, status).next);
+      throw UserError(meaning(status), fmt::format("GPU {}", which.card), word_of(kWords, status).next);
     return d;
   }
 
@@ -153,9 +157,29 @@ int Nvml::count() const {
   return static_cast<int>(n);
 }
 
-NvmlCard Nvml::card(int index) const {
+std::vector<NvmlDevice> Nvml::instances(int card) const {
+  std::vector<NvmlDevice> out;
+  unsigned most = 0;
+  const Device d = calls_->device(card);
+  if (!calls_->parts || !calls_->part || calls_->parts(d, &most) != kSuccess) return out;
+  for (unsigned i = 0; i < most; ++i)
+    if (Device part = nullptr; calls_->part(d, i, &part) == kSuccess) out.emplace_back(card, static_cast<int>(i));
+  return out;
+}
+
+std::vector<NvmlDevice> Nvml::devices() const {
+  std::vector<NvmlDevice> out;
+  for (int card = 0; card < count(); ++card) {
+    const std::vector<NvmlDevice> parts = instances(card);
+    if (parts.empty()) out.emplace_back(card);
+    out.insert(out.end(), parts.begin(), parts.end());
+  }
+  return out;
+}
+
+NvmlCard Nvml::card(NvmlDevice device) const {
   NvmlCard c;
-  const Device d = calls_->device(index);
+  const Device d = calls_->device(device);
   char text[96] = "";
   if (calls_->name(d, text, sizeof text) == kSuccess) c.name = text;
   if (calls_->uuid && calls_->uuid(d, text, sizeof text) == kSuccess) c.uuid = text;
@@ -166,8 +190,8 @@ NvmlCard Nvml::card(int index) const {
   return c;
 }
 
-std::optional<CardMemory> Nvml::memory(int index, std::string* why) const {
-  const Device d = calls_->device(index);
+std::optional<CardMemory> Nvml::memory(NvmlDevice device, std::string* why) const {
+  const Device d = calls_->device(device);
   MemoryV2 two{kMemoryV2, 0, 0, 0, 0};
   if (calls_->memory_v2 && calls_->memory_v2(d, &two) == kSuccess)
     return CardMemory{Bytes(two.total), Bytes(two.free), Bytes(two.used), Bytes(two.reserved),
@@ -181,8 +205,8 @@ std::optional<CardMemory> Nvml::memory(int index, std::string* why) const {
   return std::nullopt;
 }
 
-std::optional<std::vector<CardProcess>> Nvml::processes(int index, std::string* why) const {
-  const Device d = calls_->device(index);
+std::optional<std::vector<CardProcess>> Nvml::processes(NvmlDevice device, std::string* why) const {
+  const Device d = calls_->device(device);
   std::vector<CardProcess> out;
   bool told = false;
   for (List* list : calls_->lists) {
@@ -199,10 +223,10 @@ std::optional<std::vector<CardProcess>> Nvml::processes(int index, std::string* 
   return out;
 }
 
-std::optional<Bytes> Nvml::accounted_peak(int index, std::int64_t pid) const {
+std::optional<Bytes> Nvml::accounted_peak(NvmlDevice device, std::int64_t pid) const {
   AccountingStats stats{};
   if (!calls_->accounted) return std::nullopt;
-  if (calls_->accounted(calls_->device(index), static_cast<unsigned>(pid), &stats) != kSuccess) return std::nullopt;
+  if (calls_->accounted(calls_->device(device), static_cast<unsigned>(pid), &stats) != kSuccess) return std::nullopt;
   return stats.max_memory == UINT64_MAX ? std::nullopt : std::optional(Bytes(stats.max_memory));
 }
 

@@ -28,6 +28,12 @@ struct NvmlCard {
   std::optional<bool> mig, accounting;  ///< nothing: not supported
 };
 
+/// A card by its number, or one of the instances that it is divided into.
+struct NvmlDevice {
+  NvmlDevice(int number, int part = -1) : card(number), instance(part) {}  // NOLINT(google-explicit-constructor)
+  int card, instance;  ///< instance: by MIG's index; -1: the card as a whole
+};
+
 class Nvml {
  public:
   /// Throws UserError with status 3 that names the layer that fails: no library, no driver, mismatch, permission.
@@ -39,13 +45,17 @@ class Nvml {
   std::string driver() const;
   int cuda() const;  ///< 13000 for 13.0; 0: not told
   int count() const;
-  NvmlCard card(int index) const;
+  /// Of a card that is divided (MIG); empty otherwise.
+  std::vector<NvmlDevice> instances(int card) const;
+  /// What programs run on: each card, or its instances where it is divided.
+  std::vector<NvmlDevice> devices() const;
+  NvmlCard card(NvmlDevice device) const;
   /// Nothing, with the reason in `why`, where the library does not tell.
-  std::optional<CardMemory> memory(int index, std::string* why = nullptr) const;
+  std::optional<CardMemory> memory(NvmlDevice device, std::string* why = nullptr) const;
   /// Compute processes, those of MPS with them. Nothing where the library does not tell. For several threads at once.
-  std::optional<std::vector<CardProcess>> processes(int index, std::string* why = nullptr) const;
+  std::optional<std::vector<CardProcess>> processes(NvmlDevice device, std::string* why = nullptr) const;
   /// The most a process held in its life, by the driver's accounting; also after its end. Nothing: accounting is off.
-  std::optional<Bytes> accounted_peak(int index, std::int64_t pid) const;
+  std::optional<Bytes> accounted_peak(NvmlDevice device, std::int64_t pid) const;
 
  private:
   struct Calls;

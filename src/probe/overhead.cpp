@@ -79,9 +79,9 @@ OverheadReport probe_overhead(int device, bool try_blocks) {
     throw UserError(fmt::format("there are {} devices", driver.count()), "--device", "the first is 0", Exit::usage);
   OverheadReport r;
   r.uuid = driver.uuid(device);
-  const int index = nvml_index(nvml, r.uuid, device);
-  r.card = nvml.card(index).name;
-  CardUse use(nvml, index);
+  const NvmlDevice on = nvml_device(nvml, r.uuid, device);
+  r.card = nvml.card(on).name;
+  CardUse use(nvml, on);
   const auto step = [&](const char* name) {
     r.steps.push_back({name, use.more()});
     r.context += r.steps.back().taken;

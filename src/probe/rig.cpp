@@ -9,7 +9,7 @@ class Looks {
   Looks(const CudaDriver& driver, int device) {
     try {
       nvml_ = std::make_unique<Nvml>();
-      use_.emplace(*nvml_, nvml_index(*nvml_, driver.uuid(device), device));
+      use_.emplace(*nvml_, nvml_device(*nvml_, driver.uuid(device), device));
     } catch (const UserError&) {  // without it there is the driver's own figure of the whole card
     }
   }

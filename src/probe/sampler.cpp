@@ -33,20 +33,19 @@ class Pace {
 }  // namespace
 
 Sampler::Sampler(const SamplerPeriods& periods) : periods_(periods) {
-  const int n = nvml_.count();
-  cards_.resize(static_cast<std::size_t>(n));
+  cards_.resize(devices_.size());
   before_.resize(cards_.size());
   last_.resize(cards_.size());
   last_time_.resize(cards_.size(), now());
-  for (int i = 0; i < n; ++i) {
-    SampledCard& card = cards_[static_cast<std::size_t>(i)];
-    card.name = nvml_.card(i).name;
-    if (const auto m = nvml_.memory(i)) {
+  for (std::size_t i = 0; i < cards_.size(); ++i) {
+    SampledCard& card = cards_[i];
+    card.name = nvml_.card(devices_[i]).name;
+    if (const auto m = nvml_.memory(devices_[i])) {
       card.total = m->total;
-      card.before = card.highest = last_[static_cast<std::size_t>(i)] = m->used;
+      card.before = card.highest = last_[i] = m->used;
     }
-    if (const auto list = nvml_.processes(i))
-      for (const CardProcess& p : *list) before_[static_cast<std::size_t>(i)][p.pid] = p.used.value_or(Bytes());
+    if (const auto list = nvml_.processes(devices_[i]))
+      for (const CardProcess& p : *list) before_[i][p.pid] = p.used.value_or(Bytes());
   }
   thread_ = std::thread([this] { run(); });
 }
@@ -88,7 +87,7 @@ void Sampler::run() {
 void Sampler::look_at_memory() {
   for (std::size_t i = 0; i < cards_.size(); ++i) {
     SampledCard& card = cards_[i];
-    const auto m = nvml_.memory(static_cast<int>(i));
+    const auto m = nvml_.memory(devices_[i]);
     if (!m) continue;
     const double time = now();
     if (card.samples++) card.longest_gap = std::max(card.longest_gap, time - last_time_[i]);
@@ -102,7 +101,7 @@ void Sampler::look_at_memory() {
 void Sampler::look_at_processes() {
   const std::set<std::int64_t> family = descendants();
   for (std::size_t i = 0; i < cards_.size(); ++i) {
-    const auto list = nvml_.processes(static_cast<int>(i));
+    const auto list = nvml_.processes(devices_[i]);
     if (!list) continue;
     SampledCard& card = cards_[i];
     ++card.process_samples;

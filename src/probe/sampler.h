@@ -48,6 +48,8 @@ class Sampler {
   /// Looks a last time; what was seen of each card.
   std::vector<SampledCard> stop();
   const Nvml& nvml() const { return nvml_; }
+  /// Which device stop()'s i-th is.
+  const NvmlDevice& device(std::size_t i) const { return devices_[i]; }
 
  private:
   void run();
@@ -55,6 +57,7 @@ class Sampler {
   void look_at_processes();
 
   Nvml nvml_;
+  std::vector<NvmlDevice> devices_ = nvml_.devices();
   SamplerPeriods periods_;
   std::vector<SampledCard> cards_;
   std::vector<std::map<std::int64_t, Bytes>> before_;  ///< by card: processes that were there

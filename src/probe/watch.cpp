@@ -87,9 +87,9 @@ WatchReport watch(const WatchOptions& options) {
   if (sampler)
     for (SampledCard& c : sampler->stop()) {
       WatchedCard card{std::move(c), {}};
-      const int index = static_cast<int>(r.cards.size());
       for (const std::int64_t pid : card.sampled.pids) try {
-          if (const auto peak = sampler->nvml().accounted_peak(index, pid)) card.accounted[pid] = *peak;
+          if (const auto peak = sampler->nvml().accounted_peak(sampler->device(r.cards.size()), pid))
+            card.accounted[pid] = *peak;
         } catch (const UserError& e) {
           r.warnings.push_back(fmt::format("{}: {}", e.where, e.what()));
         }

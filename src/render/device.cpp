@@ -38,6 +38,21 @@ std::string process_lines(const DeviceFacts& f) {
   return t.str();
 }
 
+json facts_json(const DeviceFacts& f) {
+  json card{{"index", f.index}, {"name", f.card.name}, {"uuid", f.card.uuid}};
+  card["memory"] = f.memory ? json{{"total", f.memory->total.count()},
+                                   {"free", f.memory->free.count()},
+                                   {"used", f.memory->used.count()},
+                                   {"reserved", known(f.memory->reserved)},
+                                   {"adds_up", f.memory->adds_up}}
+                            : json();
+  card["processes"] = f.processes ? json::array() : json();
+  if (f.processes)
+    for (const DeviceProcess& p : *f.processes)
+      card["processes"].push_back({{"pid", p.process.pid}, {"used", known(p.process.used)}, {"command", p.command}});
+  return card;
+}
+
 }  // namespace
 
 std::string device_table(const DeviceReport& r) {
@@ -51,6 +66,9 @@ std::string device_table(const DeviceReport& r) {
     if (f.card.accounting == false)
       out += fmt::format("  'nvidia-smi -i {} -am 1' as root makes peaks of whole processes exact\n", f.index);
     out += process_lines(f);
+    for (const DeviceFacts& part : f.instances)
+      out += fmt::format("\nGPU {}, instance {}: {}\n  {}\n{}{}", f.index, part.index, part.card.name, part.card.uuid,
+                         memory_line(part), process_lines(part));
   }
   return out;
 }
@@ -61,19 +79,11 @@ std::string device_json(const DeviceReport& r) {
   j["cuda"] = r.cuda;
   j["cards"] = json::array();
   for (const DeviceFacts& f : r.cards) {
-    json card{{"index", f.index}, {"name", f.card.name}, {"uuid", f.card.uuid}};
-    card["memory"] = f.memory ? json{{"total", f.memory->total.count()},
-                                     {"free", f.memory->free.count()},
-                                     {"used", f.memory->used.count()},
-                                     {"reserved", known(f.memory->reserved)},
-                                     {"adds_up", f.memory->adds_up}}
-                              : json();
+    json card = facts_json(f);
     card["mig"] = known(f.card.mig);
     card["accounting"] = known(f.card.accounting);
-    card["processes"] = f.processes ? json::array() : json();
-    if (f.processes)
-      for (const DeviceProcess& p : *f.processes)
-        card["processes"].push_back({{"pid", p.process.pid}, {"used", known(p.process.used)}, {"command", p.command}});
+    card["instances"] = json::array();
+    for (const DeviceFacts& part : f.instances) card["instances"].push_back(facts_json(part));
     j["cards"].push_back(std::move(card));
   }
   return document_text(j);

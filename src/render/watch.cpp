@@ -121,6 +121,18 @@ std::string watch_table(const WatchReport& r, const std::optional<Estimate>& pre
   return out;
 }
 
+std::string watch_row(const WatchReport& r, const Estimate& of, const std::string& when) {
+  json measured = json::object();
+  for (const auto& [name, bytes, predicted] : compared(r, of)) measured[name] = bytes.count();
+  if (measured.empty()) return {};
+  json row{{"id", fmt::format("watch-{}-{}", of.job.model.name, when)}, {"kind", "watched"}, {"command", r.command}};
+  row["torch"] = r.torch.empty() ? json() : json(r.torch.front().torch);
+  row["card"] = r.cards.empty() ? json() : json(r.cards.front().sampled.name);
+  row["measured"] = measured;
+  row["job"] = job_json(of.job);
+  return row.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
 std::string watch_json(const WatchReport& r, const std::optional<Estimate>& predicted) {
   json j = document("watch");
   j["command"] = r.command;

@@ -17,6 +17,7 @@
 #include "read/allocator_trace.h"
 #include "train/trainer.h"
 #include "validate/measured.h"
+#include "validate/watched.h"
 #include "vramplan/base/error.h"
 
 namespace vramplan {
@@ -267,12 +268,17 @@ std::vector<ValidatedGroup> validate_measurements(const std::vector<std::string>
 
 }  // namespace
 
-std::vector<ValidatedGroup> validate_file(const std::string& path) {
+std::vector<ValidatedGroup> validate_file(const std::string& path, const JobOfRow& job_of) {
   const std::vector<std::string> lines = lines_of(path);
   struct Line {
     ValidatedCase tensors;
     std::vector<std::pair<std::string, CounterErrors>> cards;
   };
+  if (!lines.empty() && job_of && is_watched(lines.front())) {
+    std::vector<ValidatedGroup> groups = validate_watched(lines, path, job_of);
+    for (ValidatedGroup& g : groups) summarise(g);
+    return groups;
+  }
   if (!lines.empty() && is_measurement(lines.front())) return validate_measurements(lines, path);
   std::vector<Line> done(lines.size());
   parallel_for(lines.size(), [&](std::size_t i) {

@@ -1,12 +1,14 @@
 // Golden files in, error per group out. A case counts as exact when every instant of both steps equals PyTorch's to the
 // byte, requested and rounded; what is not expressed yet is counted, never hidden.
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "read/golden.h"
+#include "vramplan/estimate/job.h"
 
 namespace vramplan {
 
@@ -37,10 +39,13 @@ std::vector<std::pair<std::string, std::size_t>> reasons_not_expressed(const std
 ValidatedCase validate_case(const GoldenCase& g);
 /// Explains a case: tensors held after forward and alive at the peak, ours against PyTorch's.
 std::vector<std::string> differing_tensors(const GoldenCase& g);
+/// From the flags that a row of a watched run carries. Throws UserError.
+using JobOfRow = std::function<Job(const std::string& line, const std::string& where)>;
+
 /// The groups of one file: its stem NAME for the tensor ledger, and NAME@a100.allocated, NAME@a100.reserved,
 /// NAME@h100... for the counters of the caching allocator at the peak of step 2; for a file of measurements those of
-/// validate/measured.h. Runs on all cores.
-std::vector<ValidatedGroup> validate_file(const std::string& path);
+/// validate/measured.h, of watched runs those of validate/watched.h, which want `job_of`. Runs on all cores.
+std::vector<ValidatedGroup> validate_file(const std::string& path, const JobOfRow& job_of = {});
 bool within_bounds(const ValidatedGroup& g);
 
 }  // namespace vramplan

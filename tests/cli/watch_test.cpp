@@ -273,3 +273,55 @@ TEST_CASE("no CUDA driver, a stub, no device, versions that differ") {
   CHECK(has(run("probe overhead", "", stage.environment("PROBE_STAND_IN_CUDA=libm.so.6")).err, "lacks calls"));
   CHECK(run("probe overhead --device 7", "", stage.environment("PROBE_STAND_IN_CUDA=" STAND_IN_CUDA)).status == 2);
 }
+
+TEST_CASE("a divided card: its instances one by one, and what a command took of them") {
+  const Stage stage;
+  std::ofstream(stage.file("table")) << "1 5000000\n";
+  const auto r = run("probe device --json", "", stage.environment("STAND_IN_MIG=2"));
+  REQUIRE(r.status == 0);
+  vramplan::test::check_document(r.out);
+  const json card = json::parse(r.out).at("cards").at(0);
+  CHECK(card.at("mig") == true);
+  CHECK(card.at("memory").is_null());
+  REQUIRE(card.at("instances").size() == 2);
+  CHECK(card.at("instances").at(1).at("index") == 2);
+  CHECK(card.at("instances").at(1).at("uuid") == "MIG-0001");
+  CHECK(card.at("instances").at(1).at("memory").at("total") == 1 << 30);
+  CHECK(has(run("probe device", "", stage.environment("STAND_IN_MIG=2")).out, "GPU 0, instance 2: Stand-in 1GB MIG"));
+  stage.watch("echo $$ 7000000 > $T; sleep 1; echo > $T", "STAND_IN_MIG=1");
+  CHECK(stage.card().at("name") == "Stand-in 1GB MIG 1g.1gb");
+  CHECK(stage.card().at("processes_at_least") == 7000000);
+}
+
+TEST_CASE("--append: what a run took becomes a case of validate") {
+  const Stage stage;
+  std::ofstream(stage.file("program.py")) << "import torch\ntorch.cuda.take(0, 3000)\n";
+  const std::string program =
+                        "PYTHONPATH=\"$PYTHONPATH:" TEST_ROOT "/probe/stub\" exec python3 " + stage.file("program.py"),
+                    flags = "--append " + stage.file("rows.jsonl") + " --model gpt2 --seq 64";
+  CHECK(stage.watch("exit 3", "", flags).status == 3);  // nothing is added
+  const auto r = stage.watch(program, "", flags);
+  CHECK(r.status == 0);
+  CHECK_FALSE(has(r.err, "Beside the estimate"));  // that is --compare's
+  CHECK(stage.watch(program, "", flags + " --micro-batch 2 --compare").status == 0);
+  const auto v = run("validate --json " + stage.file("rows.jsonl"));
+  REQUIRE(v.status == 0);
+  const json groups = json::parse(v.out).at("groups");
+  REQUIRE(groups.size() == 2);
+  CHECK(groups.at(0).at("name") == "rows.allocated");
+  CHECK(groups.at(0).at("cases") == 2);
+  CHECK(groups.at(0).at("expressed") == 2);
+  const auto estimate = [](const std::string& more) {
+    return json::parse(run("estimate --model gpt2 --seq 64 --json" + more).out)
+        .at("counters")
+        .at("reserved")
+        .get<double>();
+  };
+  CHECK(groups.at(1).at("worst").get<double>() ==
+        doctest::Approx(std::max(estimate(""), estimate(" --micro-batch 2")) / 6000 - 1));
+  std::ofstream(stage.file("broken.jsonl"))
+      << R"({"kind":"watched","id":"x","measured":{"reserved":5},"job":{"flags":{"--model":"no"}}})"
+         "\n";
+  const auto broken = run("validate --json " + stage.file("broken.jsonl"));
+  CHECK(json::parse(broken.out).at("groups").at(0).at("expressed") == 0);
+}

@@ -1,6 +1,7 @@
 // A library in the place of NVML, which plays what the environment says. STAND_IN_... : INIT, a status; STRIDE, bytes
 // of a process record; MEMORY, v2, v1, none or lost; TABLE, a file of "pid bytes" lines, read at each call (what the
-// card holds is their sum and 1 MiB); PROCESSES, list, denied or growing; ACCOUNTING, on, off or none.
+// card holds is their sum and 1 MiB); PROCESSES, list, denied or growing; ACCOUNTING, on, off or none;
+// MIG, the number of instances that the card is divided into, whose memory the card itself does not tell then.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -36,6 +37,10 @@ std::uint64_t used() {
   return sum;
 }
 
+constexpr std::uintptr_t kInstance = 1000;
+bool is_instance(void* device) { return reinterpret_cast<std::uintptr_t>(device) >= kInstance; }
+unsigned instances() { return static_cast<unsigned>(std::atoi(setting("MIG", "0").c_str())); }
+
 /// The most of each process so far, as accounting keeps it.
 std::uint64_t peak_of(std::uint32_t pid, std::uint64_t now) {
   static std::mutex mutex;
@@ -52,16 +57,22 @@ CALL int nvmlSystemGetDriverVersion(char* s, unsigned n) { return std::strncpy(s
 CALL int nvmlSystemGetCudaDriverVersion_v2(int* v) { return *v = 13000, 0; }
 CALL int nvmlDeviceGetCount_v2(unsigned* n) { return *n = 1, 0; }
 CALL int nvmlDeviceGetHandleByIndex_v2(unsigned i, void** d) { return *d = reinterpret_cast<void*>(i + 1ul), 0; }
-CALL int nvmlDeviceGetName(void*, char* s, unsigned n) { return std::strncpy(s, "Stand-in 1GB", n), 0; }
-CALL int nvmlDeviceGetUUID(void*, char* s, unsigned n) { return std::strncpy(s, "GPU-0000", n), 0; }
-CALL int nvmlDeviceGetMemoryInfo(void*, std::uint64_t* m) {
+CALL int nvmlDeviceGetName(void* d, char* s, unsigned n) {
+  return std::strncpy(s, is_instance(d) ? "Stand-in 1GB MIG 1g.1gb" : "Stand-in 1GB", n), 0;
+}
+CALL int nvmlDeviceGetUUID(void* d, char* s, unsigned n) {
+  return std::strncpy(s, is_instance(d) ? "MIG-0001" : "GPU-0000", n), 0;
+}
+CALL int nvmlDeviceGetMemoryInfo(void* d, std::uint64_t* m) {
+  if (instances() > 0 && !is_instance(d)) return kNoPermission;
   const std::string how = setting("MEMORY", "v2");
   if (how == "none") return kNotSupported;
   if (how == "lost" && used() > kOwn) return kLost;
   m[0] = kTotal, m[2] = used(), m[1] = kTotal - m[2];
   return 0;
 }
-CALL int nvmlDeviceGetMemoryInfo_v2(void*, std::uint64_t* m) {
+CALL int nvmlDeviceGetMemoryInfo_v2(void* d, std::uint64_t* m) {
+  if (instances() > 0 && !is_instance(d)) return kNoPermission;
   if (setting("MEMORY", "v2") != "v2") return kNotSupported;
   if (static_cast<std::uint32_t>(m[0]) != 0x02000028) return 25;
   m[1] = kTotal, m[2] = kOwn, m[4] = used() - kOwn, m[3] = kTotal - m[2] - m[4];
@@ -88,7 +99,15 @@ CALL int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* n, unsigned ch
   }
   return 0;
 }
-CALL int nvmlDeviceGetMigMode(void*, unsigned*, unsigned*) { return kNotSupported; }
+CALL int nvmlDeviceGetMigMode(void*, unsigned* now, unsigned* pending) {
+  return *now = *pending = instances() > 0, instances() > 0 ? 0 : kNotSupported;
+}
+CALL int nvmlDeviceGetMaxMigDeviceCount(void*, unsigned* n) { return *n = instances() > 0 ? 7 : 0, 0; }
+CALL int nvmlDeviceGetMigDeviceHandleByIndex(void*, unsigned i, void** d) {
+  constexpr int kNotFound = 6;
+  if (i % 2 || i / 2 >= instances()) return kNotFound;  // indices have holes
+  return *d = reinterpret_cast<void*>(kInstance + i), 0;
+}
 CALL int nvmlDeviceGetAccountingMode(void*, int* on) {
   const std::string how = setting("ACCOUNTING", "off");
   *on = how == "on";
