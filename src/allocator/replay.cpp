@@ -3,7 +3,6 @@
 namespace vramplan {
 namespace {
 
-constexpr Bytes kLtWorkspace(kMiB);                 ///< CUBLASLT_WORKSPACE_SIZE's default
 constexpr CachingAllocator::Handle kWorkspace = 0;  ///< records follow it
 
 CachingAllocator::Handle handle_of(const Event& e) { return e.record + 1; }
@@ -24,7 +23,7 @@ bool Replay::allocate(Bytes bytes, CachingAllocator::Handle handle) {
 bool Replay::run(Ledger::Instant to) {
   for (; at_ < to; ++at_) {
     const Event& e = ledger_.events()[at_];
-    if (!takes_scratch_ && (e.kind == Event::Kind::take || e.kind == Event::Kind::give)) continue;
+    if (!kernels_.scratch && (e.kind == Event::Kind::take || e.kind == Event::Kind::give)) continue;
     switch (e.kind) {
       case Event::Kind::take: live_.scratch += ledger_.record(e.record).bytes; [[fallthrough]];
       case Event::Kind::allocate:
@@ -34,8 +33,8 @@ bool Replay::run(Ledger::Instant to) {
       case Event::Kind::release: allocator_.release(handle_of(e)); break;
       case Event::Kind::product:
       case Event::Kind::biased_product:
-        if (workspace_ == Bytes()) break;
-        live_.workspace = e.kind == Event::Kind::product ? workspace_ : kLtWorkspace;
+        live_.workspace = e.kind == Event::Kind::product ? kernels_.product : kernels_.biased_product;
+        if (live_.workspace == Bytes()) break;
         if (!allocate(live_.workspace, kWorkspace)) return false;
         allocator_.release(kWorkspace);
         live_.workspace = {};

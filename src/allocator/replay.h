@@ -10,14 +10,22 @@ struct ReplayPeaks {
   Bytes workspace, scratch;  ///< of `allocated`: cuBLAS's workspace, and what other kernels had taken for themselves
 };
 
+/// What kernels take for themselves while they run; nothing by default, as our own do.
+struct KernelMemory {
+  Bytes product;         ///< a workspace, taken and given back at each matrix product
+  Bytes biased_product;  ///< of those that add a bias in the same call
+  bool scratch = false;  ///< what the ledger books as taken by kernels
+
+  /// cuBLAS's workspace (nothing leaves them out), 1 MiB for cuBLASLt: CUBLASLT_WORKSPACE_SIZE's default.
+  static KernelMemory of_pytorch(Bytes workspace) {
+    return {workspace, workspace == Bytes() ? Bytes() : Bytes(kMiB), true};
+  }
+};
+
 class Replay {
  public:
-  /// PyTorch's kernels: `workspace` is taken and returned at each matrix product (0 leaves it out), and what kernels
-  /// take for themselves.
-  Replay(const Ledger& ledger, const AllocatorOptions& options, Bytes workspace)
-      : Replay(ledger, options, workspace, true) {}
-  /// Kernels that take nothing for themselves: those of our own.
-  Replay(const Ledger& ledger, const AllocatorOptions& options) : Replay(ledger, options, {}, false) {}
+  Replay(const Ledger& ledger, const AllocatorOptions& options, const KernelMemory& kernels)
+      : ledger_(ledger), kernels_(kernels), allocator_(options) {}
 
   /// Play on to instant `to`. False when the memory is exhausted, at the event `failed_at`.
   bool run(Ledger::Instant to);
@@ -36,19 +44,16 @@ class Replay {
   int retries() const { return allocator_.retries(); }
 
  private:
-  Replay(const Ledger& ledger, const AllocatorOptions& options, Bytes workspace, bool scratch)
-      : ledger_(ledger), workspace_(workspace), takes_scratch_(scratch), allocator_(options) {}
-  struct Kernels {
+  struct Live {
     Bytes workspace, scratch;
   };
   bool allocate(Bytes bytes, CachingAllocator::Handle handle);
 
   const Ledger& ledger_;
-  Bytes workspace_;
-  bool takes_scratch_;
+  KernelMemory kernels_;
   CachingAllocator allocator_;
   Ledger::Instant at_ = 0, peak_at_ = 0;
-  Kernels live_, at_peak_;
+  Live live_, at_peak_;
 };
 
 }  // namespace vramplan

@@ -8,8 +8,12 @@ namespace vramplan {
 
 using cuda::view;
 
-CudaBackend::CudaBackend(CudaDriver& driver, const AllocatorOptions& options)
-    : driver_(driver), kernels_(driver), memory_(driver, options) {}
+CudaBackend::CudaBackend(CudaDriver& driver, const CudaOptions& options)
+    : driver_(driver),
+      cublas_(options.cublas),
+      workspace_(options.workspace),
+      kernels_(driver),
+      memory_(driver, options.allocator) {}
 
 std::uint64_t CudaBackend::checksum(const Tensor& x) {
   std::uint64_t total = 0;
@@ -83,6 +87,12 @@ void CudaBackend::matmul(const Tensor& y, const Tensor& a, const Tensor& b, doub
       cuda::matrix(y), cuda::matrix(a), cuda::matrix(b),           y.rank() == 3 ? y.size(0) : 1, y.size(-2),
       y.size(-1),      a.size(-1),      static_cast<float>(alpha), static_cast<float>(beta)};
   if (y.numel() == 0) return;
+  if (cublas_) {
+    std::byte* workspace = memory_.allocate(workspace_);
+    const bool done = cublas_->multiply(p, workspace, workspace_.count());
+    memory_.release(workspace);
+    if (done) return;
+  }
   constexpr int kTensorCores = 80;  ///< since this capability they take bf16
   const bool alike = a.dtype() == b.dtype() && kernels_.capability() >= kTensorCores;
   const bool bf16 = alike && a.dtype() == DType::bf16, fp16 = alike && a.dtype() == DType::fp16;

@@ -2,16 +2,23 @@
 // 16-bit operands on tensor cores. Deterministic: nothing is added by more than one block in an order that could vary.
 // Kernels run after one another on one stream; reading a checksum waits for them.
 #pragma once
+#include "backend/cublas.h"
 #include "backend/cuda_kernels.h"
 #include "backend/cuda_memory.h"
 #include "tensor/backend.h"
 
 namespace vramplan {
 
+struct CudaOptions {
+  AllocatorOptions allocator;
+  const Cublas* cublas = nullptr;  ///< makes the products that it takes; must outlive the backend
+  Bytes workspace;                 ///< of cuBLAS: taken from the allocator for each product and given back
+};
+
 class CudaBackend : public Backend {
  public:
   /// Loads the kernels on the device that the driver has entered, which must outlive this. Throws UserError.
-  CudaBackend(CudaDriver& driver, const AllocatorOptions& options);
+  CudaBackend(CudaDriver& driver, const CudaOptions& options);
 
   CudaMemory& memory() { return memory_; }
   void synchronise() const { driver_.synchronise(); }
@@ -72,6 +79,8 @@ class CudaBackend : public Backend {
 
  private:
   CudaDriver& driver_;
+  const Cublas* cublas_;
+  Bytes workspace_;
   CudaKernels kernels_;
   CudaMemory memory_;
 };

@@ -33,6 +33,7 @@ class ProbeCommand final : public Command {
     const std::vector<Flag> mine{
         {"what", "train|device|watch|overhead", "what to probe", &words_, "Options"},
         {"--backend", "NAME", "auto, cuda, host, or dry, which computes nothing (default: auto)", &backend_, t},
+        {"--gemm", "WHO", "own or cublas: makes the products on a card (default: own)", &gemm_, t, true},
         {"--dtype", "KIND", "another name of --precision", &dtype_, t},
         {"--steps", "K", "timed steps, after one to warm up (default: 3)", &steps_, t},
         {"--self-test", "", "also change one bit and see that the comparison tells", &self_test_, t},
@@ -138,6 +139,9 @@ class ProbeCommand final : public Command {
     ProbeOptions options;
     options.on = backend();
     options.device = device_number();
+    if (!gemm_.empty() && gemm_ != "own" && gemm_ != "cublas")
+      throw UserError(fmt::format("'{}' makes no products", gemm_), "--gemm", "known: own, cublas", Exit::usage);
+    options.cublas = gemm_ == "cublas";
     job_.complete(context);
     if (!dtype_.empty() && job_.given("--precision"))
       throw UserError("--dtype and --precision say the same", "--dtype", "give one of them", Exit::usage);
@@ -161,7 +165,7 @@ class ProbeCommand final : public Command {
 
   JobFlags job_;
   std::vector<std::string> words_;
-  std::string backend_, dtype_, steps_, json_, device_, write_, append_;
+  std::string backend_, gemm_, dtype_, steps_, json_, device_, write_, append_;
   bool self_test_ = false, compare_ = false, no_hook_ = false, usable_ = false;
 };
 

@@ -59,15 +59,16 @@ std::vector<PhasePeak> phase_peaks(const Ledger& ledger, const StepMarks& step) 
 std::vector<PhasePeak> DryRun::phases() const { return phase_peaks(ledger(), steps_[1]); }
 
 std::optional<DryRun::Allocator> DryRun::replay(const AllocatorOptions& options, Bytes workspace) const {
-  Replay r(ledger(), options, workspace);
+  Replay r(ledger(), options, KernelMemory::of_pytorch(workspace));
   if (!r.run(steps_[1].micro[0].forward)) return std::nullopt;
   r.reset_peaks();
   if (!r.run(steps_[1].after)) return std::nullopt;
   return Allocator{r.peaks(), r.retries()};
 }
 
-std::vector<DryRun::AllocatorPhase> DryRun::allocator_phases(const AllocatorOptions& options) const {
-  Replay replay(ledger(), options);
+std::vector<DryRun::AllocatorPhase> DryRun::allocator_phases(const AllocatorOptions& options,
+                                                             const KernelMemory& kernels) const {
+  Replay replay(ledger(), options, kernels);
   std::array<AllocatorPhase, kPhaseNames.size()> highest{};
   Phase current = Phase::init;
   const auto book = [&] {
@@ -93,11 +94,11 @@ std::vector<DryRun::AllocatorPhase> DryRun::allocator_phases(const AllocatorOpti
 }
 
 std::vector<SegmentLayout> DryRun::layout_at_peak(const AllocatorOptions& options, Bytes workspace) const {
-  Replay first(ledger(), options, workspace);
+  Replay first(ledger(), options, KernelMemory::of_pytorch(workspace));
   if (!first.run(steps_[1].micro[0].forward)) return {};
   first.reset_peaks();
   if (!first.run(steps_[1].after)) return {};
-  Replay again(ledger(), options, workspace);
+  Replay again(ledger(), options, KernelMemory::of_pytorch(workspace));
   again.run(std::max(first.peak_at(), steps_[1].micro[0].forward));
   return again.layout();
 }

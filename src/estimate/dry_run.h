@@ -33,12 +33,12 @@ class DryRun {
     int retries = 0;
   };
   std::optional<Allocator> replay(const AllocatorOptions& options, Bytes workspace) const;
-  /// Peaks of the allocator in each phase of the second step, with kernels that take nothing for themselves.
+  /// Peaks of the allocator in each phase of the second step.
   struct AllocatorPhase {
     Phase phase;
     Bytes allocated, reserved;
   };
-  std::vector<AllocatorPhase> allocator_phases(const AllocatorOptions& options) const;
+  std::vector<AllocatorPhase> allocator_phases(const AllocatorOptions& options, const KernelMemory& kernels) const;
   /// The segments at the allocated peak of the second step; empty when memory runs out before.
   std::vector<SegmentLayout> layout_at_peak(const AllocatorOptions& options, Bytes workspace) const;
   Bytes states() const;  ///< live between steps, without gradients and inputs

@@ -61,7 +61,7 @@ struct CardPeaks {
 
 class MeteredCuda final : public CudaBackend {
  public:
-  MeteredCuda(CudaDriver& driver, const AllocatorOptions& options) : CudaBackend(driver, options), driver_(driver) {}
+  MeteredCuda(CudaDriver& driver, const CudaOptions& options) : CudaBackend(driver, options), driver_(driver) {}
   PhaseMeter meter;
   void reset() {
     meter.reset();

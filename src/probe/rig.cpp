@@ -1,5 +1,7 @@
 #include "probe/rig.h"
 
+#include "estimate/overhead.h"
+
 namespace vramplan {
 namespace {
 
@@ -26,7 +28,7 @@ Bytes difference(Bytes a, Bytes b) { return a > b ? a - b : Bytes(); }
 
 }  // namespace
 
-CardRig::CardRig(int device, const AllocatorOptions& options) : options_(options) {
+CardRig::CardRig(int device, const AllocatorOptions& allocator, bool cublas) : options_{allocator, nullptr, {}} {
   if (device >= driver_.count())
     throw UserError(fmt::format("there are {} devices", driver_.count()), "--device", "the first is 0", Exit::usage);
   Looks looks(driver_, device);
@@ -35,27 +37,35 @@ CardRig::CardRig(int device, const AllocatorOptions& options) : options_(options
   card_.name = driver_.name();
   card_.uuid = driver_.uuid(device);
   const auto context = looks.more();
-  {
-    const MeteredCuda backend(driver_, options_);
-    const auto module = looks.more();
-    const CudaDriver::Memory m = driver_.memory();
-    card_.total = m.total;
-    card_.free = m.free;
-    if (context) {
-      card_.outside.push_back({"other programs", others});
-      card_.outside.push_back({"primary context", *context});
-      card_.outside.push_back({"module of kernels", module.value_or(Bytes())});
-      card_.context = *context + module.value_or(Bytes());
-    } else {
-      card_.outside.push_back({"context, kernels and other programs", m.total - m.free});
-    }
+  const MeteredCuda backend(driver_, options_);
+  const auto module = looks.more();
+  if (cublas) {
+    cublas_ = std::make_unique<Cublas>();
+    options_.cublas = cublas_.get();
+    options_.workspace = workspace_bytes(driver_.compute_capability());
   }
+  const CudaDriver::Memory m = driver_.memory();
+  card_.total = m.total;
+  card_.free = m.free;
   card_.by_process = looks.by_process();
+  if (!context) {
+    card_.outside.push_back({"context, kernels and other programs", m.total - m.free});
+    return;
+  }
+  card_.outside.push_back({"other programs", others});
+  const auto own = [&](const char* name, Bytes bytes) {
+    card_.outside.push_back({name, bytes});
+    card_.context += bytes;
+  };
+  own("primary context", *context);
+  own("module of kernels", module.value_or(Bytes()));
+  if (cublas) own("cuBLAS", looks.more().value_or(Bytes()));
 }
 
 void CardRig::check(const DryRun& predicted) const {
   Bytes need;
-  for (const DryRun::AllocatorPhase& p : predicted.allocator_phases(options_)) need = std::max(need, p.reserved);
+  for (const DryRun::AllocatorPhase& p : predicted.allocator_phases(options_.allocator, kernels()))
+    need = std::max(need, p.reserved);
   if (need > card_.free)
     throw UserError(fmt::format("the step needs {} on the card and {} of {} are free", format_bytes(need),
                                 format_bytes(card_.free), format_bytes(card_.total)),
@@ -63,7 +73,7 @@ void CardRig::check(const DryRun& predicted) const {
 }
 
 void CardRig::report(Probe& out, MeteredCuda& backend, const DryRun& predicted) const {
-  const auto expected = predicted.allocator_phases(options_);
+  const auto expected = predicted.allocator_phases(options_.allocator, kernels());
   Bytes tensors, allocated, reserved;
   for (ProbedPhase& p : out.phases) {
     const CardPeaks seen = backend.peaks(p.phase);
@@ -76,7 +86,9 @@ void CardRig::report(Probe& out, MeteredCuda& backend, const DryRun& predicted) 
     reserved = std::max(reserved, c.reserved);
   }
   out.card = card_;
-  out.card->outside.push_back({"rounding of tensors to blocks", difference(allocated, tensors)});
+  out.card->outside.push_back(
+      {cublas_ ? "workspace of cuBLAS, and rounding to blocks" : "rounding of tensors to blocks",
+       difference(allocated, tensors)});
   out.card->outside.push_back({"reserved and not allocated at the peak", difference(reserved, allocated)});
 }
 

@@ -33,16 +33,21 @@ class HostRig {
 class CardRig {
  public:
   using Backend = MeteredCuda;
-  /// Enters the device and loads the kernels once, to see what that takes. Throws UserError without a driver or card.
-  CardRig(int device, const AllocatorOptions& options);
+  /// Enters the device and loads the kernels once, to see what that takes. Throws UserError without a driver or card,
+  /// or without cuBLAS where that is asked for.
+  CardRig(int device, const AllocatorOptions& allocator, bool cublas);
   std::unique_ptr<MeteredCuda> make() { return std::make_unique<MeteredCuda>(driver_, options_); }
   void check(const DryRun& predicted) const;
   /// After the second step.
   void report(Probe& out, MeteredCuda& backend, const DryRun& predicted) const;
 
  private:
+  /// Of our backend, which takes a workspace for each product that cuBLAS makes and nothing else.
+  KernelMemory kernels() const { return {options_.workspace, options_.workspace, false}; }
+
   CudaDriver driver_;
-  AllocatorOptions options_;
+  std::unique_ptr<Cublas> cublas_;
+  CudaOptions options_;
   ProbedCard card_;
 };
 

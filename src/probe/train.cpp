@@ -188,7 +188,7 @@ void probe_on(Rig& rig, Probe& out, const ProbeOptions& options) {
 void predict_only(Probe& out) {
   const DryRun predicted(out.job);
   for (const PhasePeak& p : predicted.phases())
-    if (p.phase != Phase::init) out.phases.push_back({p.phase, p.peak, p.peak, p.peak, {}});
+    if (p.phase != Phase::init) out.phases.push_back({p.phase, p.peak, {}, {}, {}});
   out.events = static_cast<std::int64_t>(predicted.second_step().after);
   out.same_events = true;
   out.flops = predicted.flops();
@@ -198,7 +198,10 @@ void predict_only(Probe& out) {
 std::unique_ptr<CardRig> card_for(Probe& out, const ProbeOptions& options) {
   if (options.on != ProbeOn::cuda && options.on != ProbeOn::automatic) return nullptr;
   try {
-    return std::make_unique<CardRig>(options.device, parse_alloc_conf(out.job.allocator));
+    if (options.cublas)
+      for (const std::string& setting : neutralise_fp32_overrides())
+        out.warnings.push_back(fmt::format("{} is not followed: fp32 is multiplied in fp32", setting));
+    return std::make_unique<CardRig>(options.device, parse_alloc_conf(out.job.allocator), options.cublas);
   } catch (const UserError& e) {
     if (options.on == ProbeOn::cuda) throw;
     out.why_not_cuda = e.what();

@@ -62,6 +62,7 @@ struct Probe {
   std::int64_t gradients = 0;     ///< compared
   std::optional<bool> self_test;  ///< a step with one changed bit was told apart; nothing: not asked for
   Bytes resident;                 ///< how far the process grew at most
+  std::vector<std::string> warnings;
 };
 
 enum class ProbeOn { automatic, cuda, host, dry };
@@ -70,7 +71,8 @@ struct ProbeOptions {
   int steps = 3;  ///< timed, after one to warm up; at least 1
   bool self_test = false;
   ProbeOn on = ProbeOn::host;
-  int device = 0;  ///< of CUDA
+  int device = 0;       ///< of CUDA
+  bool cublas = false;  ///< makes the products of a card
 };
 
 /// Runs the job. Throws UserError when what is free is less than the prediction, as `estimate` does, without a card

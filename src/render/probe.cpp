@@ -53,6 +53,11 @@ json time_of(const std::optional<ProbedTime>& time) {
 std::string equal_or_not(bool equal) { return equal ? "equal to the byte" : "DIFFERENT"; }
 
 std::string tensors(const Probe& p) {
+  if (p.backend == "dry") {
+    Table t({false, true});
+    for (const ProbedPhase& phase : p.phases) t.add({std::string(name_of(phase.phase)), format_bytes(phase.predicted)});
+    return fmt::format("\nBytes of tensors, step 2:\n{}", t.str());
+  }
   Table t({false, true, true, true, false});
   t.add({"phase", "predicted", "ledger", "measured", ""});
   for (const ProbedPhase& phase : p.phases)
@@ -105,27 +110,33 @@ json card_of(const ProbedCard& c) {
 }  // namespace
 
 std::string probe_table(const Probe& p) {
-  return fmt::format(
-      "{}{}: {} on the {}, micro-batch {} x {} tokens, {}, checkpoint {}\n{}{}{}{}{}",
-      p.why_not_cuda.empty() ? "" : fmt::format("no GPU ({}): on the host\n", p.why_not_cuda),
-      agrees(p) ? "agrees" : "DISAGREES", p.job.model.name, p.backend == "cuda" ? "card" : p.backend,
-      p.job.run.micro_batch, p.job.run.seq, word_for(kPrecisions, p.job.run.precision),
-      checkpoint_word(p.job.run.checkpoint), tensors(p), card(p),
-      p.backend == "host" ? fmt::format("  the process grew by {} at most\n", format_bytes(p.resident)) : "", times(p),
-      bitwise(p));
+  std::string out = p.why_not_cuda.empty() ? std::string() : fmt::format("no GPU ({}): on the host\n", p.why_not_cuda);
+  const std::string where = p.backend == "dry" ? "nowhere" : p.backend == "cuda" ? "on the card" : "on the host";
+  out += fmt::format("{}: {} {}, micro-batch {} x {} tokens, {}, checkpoint {}\n",
+                     p.backend == "dry" ? "predicted"
+                     : agrees(p)        ? "agrees"
+                                        : "DISAGREES",
+                     p.job.model.name, where, p.job.run.micro_batch, p.job.run.seq,
+                     word_for(kPrecisions, p.job.run.precision), checkpoint_word(p.job.run.checkpoint));
+  out += tensors(p) + card(p);
+  if (p.backend == "host") out += fmt::format("  the process grew by {} at most\n", format_bytes(p.resident));
+  out += times(p) + bitwise(p);
+  for (const std::string& w : p.warnings) out += "warning: " + w + "\n";
+  return out;
 }
 
 std::string probe_json(const Probe& p) {
   json j = document("probe");
   j["backend"] = p.backend;
   j["why_not_cuda"] = p.why_not_cuda.empty() ? json() : json(p.why_not_cuda);
-  j["agrees"] = agrees(p);
+  j["agrees"] = p.backend == "dry" ? json() : json(agrees(p));
   j["phases"] = json::array();
+  const bool ran = p.backend != "dry";
   for (const ProbedPhase& phase : p.phases)
     j["phases"].push_back({{"name", name_of(phase.phase)},
                            {"predicted", phase.predicted.count()},
-                           {"ledger", phase.ledger.count()},
-                           {"measured", phase.measured.count()},
+                           {"ledger", ran ? json(phase.ledger.count()) : json()},
+                           {"measured", ran ? json(phase.measured.count()) : json()},
                            {"card", phase.card ? card_of(*phase.card) : json()}});
   j["card"] = p.card ? card_of(*p.card) : json();
   j["events"] = {{"count", p.events}, {"same", p.same_events}};
@@ -139,6 +150,7 @@ std::string probe_json(const Probe& p) {
   j["gradients"] = p.gradients;
   j["first_difference"] = p.first_difference.empty() ? json() : json(p.first_difference);
   j["self_test"] = p.self_test ? json(*p.self_test) : json();
+  j["warnings"] = p.warnings;
   j["job"] = job_json(p.job);
   return document_text(j);
 }

@@ -190,7 +190,7 @@ CounterErrors validate_counters(const GoldenCase& g, const GoldenCounters& c) {
   GoldenCase on_card = g;
   on_card.options.device = c.device;
   const Run run(on_card);
-  Replay replay(run.trainer.ledger(), {}, workspace_bytes(c.device.compute_capability));
+  Replay replay(run.trainer.ledger(), {}, KernelMemory::of_pytorch(workspace_bytes(c.device.compute_capability)));
   replay.run(run.steps[1].micro[0].forward);
   replay.reset_peaks();
   replay.run(run.steps[1].end);

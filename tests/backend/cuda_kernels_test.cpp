@@ -51,6 +51,40 @@ TEST_CASE("products of any shape, layout, type and batch") {
   }
 }
 
+TEST_CASE("products by cuBLAS: what it takes it makes, the rest our own kernel") {
+  Both b;
+  const Cublas cublas;
+  CudaBackend with(b.driver, {{}, &cublas, Bytes(8 << 20)});
+  for (DType left : kReal)
+    for (DType right : kReal)
+      for (const int turned : {0, 1, 2, 3})
+        for (const std::int64_t rows : {1, 9}) {
+          CAPTURE(turned);
+          const auto shape = [&](std::int64_t n, std::int64_t m, bool turn) {
+            return turn ? Dims{3, m, n} : Dims{3, n, m};
+          };
+          Twins x = b.random(shape(rows, 6, turned & 1), left), w = b.random(shape(6, 5, turned & 2), right);
+          if (turned & 1) x = x.transposed();
+          if (turned & 2) w = w.transposed();
+          const Twins y = b.random({3, rows, 5}, left);
+          b.host.matmul(y.host, x.host, w.host, 0.5, 1);
+          with.matmul(y.cuda, x.cuda, w.cuda, 0.5, 1);
+          b.compare(y, left == DType::fp32 && right == DType::fp32 ? 1e-5 : 5e-3);
+        }
+  CHECK(with.memory().allocator().peak_allocated() == Bytes(8 << 20));
+  CHECK(with.memory().allocator().allocated() == Bytes());
+}
+
+TEST_CASE("what would make fp32 something else is named and taken away") {
+  setenv("NVIDIA_TF32_OVERRIDE", "1", 1);
+  setenv("CUBLAS_EMULATE_SINGLE_PRECISION", "1", 1);
+  CHECK(neutralise_fp32_overrides() ==
+        std::vector<std::string>{"NVIDIA_TF32_OVERRIDE=1", "CUBLAS_EMULATE_SINGLE_PRECISION=1"});
+  CHECK(std::string(getenv("NVIDIA_TF32_OVERRIDE")) == "0");
+  CHECK(getenv("CUBLAS_EMULATE_SINGLE_PRECISION") == nullptr);
+  unsetenv("NVIDIA_TF32_OVERRIDE");
+}
+
 TEST_CASE("a product of two dimensions, of parts of wider rows") {
   Both b;
   for (DType t : kReal) {

@@ -20,6 +20,7 @@ struct StandIn {
   StandIn() {
     setenv("PROBE_STAND_IN_CUDA", STAND_IN_CUDA, 1);
     setenv("PROBE_STAND_IN_NVRTC", STAND_IN_CUDA, 1);
+    setenv("PROBE_STAND_IN_CUBLAS", STAND_IN_CUDA, 1);
   }
 };
 

@@ -111,7 +111,7 @@ TEST_CASE("the card's allocator reserves what its simulation does") {
     CudaBackend cuda(card.driver, {});
     Trainer t(cuda, m.config, r);
     t.step(), t.step();
-    Replay replay(t.ledger(), {}, {});
+    Replay replay(t.ledger(), {}, KernelMemory());
     CHECK(replay.run(t.ledger().now()));
     CHECK(replay.peaks().allocated == cuda.memory().allocator().peak_allocated());
     CHECK(replay.peaks().reserved == cuda.memory().allocator().peak_reserved());
@@ -136,5 +136,5 @@ TEST_CASE("a card that is full says so, and takes all back") {
     cuda.release(larger, {});
   }
   CHECK(before.count() - card.driver.memory().free.count() <= (310u << 20));  // the context and module stay
-  CHECK_THROWS_AS(CudaBackend(card.driver, parse_alloc_conf("expandable_segments:True")), UserError);
+  CHECK_THROWS_AS(CudaBackend(card.driver, {parse_alloc_conf("expandable_segments:True"), nullptr, {}}), UserError);
 }

@@ -36,6 +36,8 @@ TEST_CASE("the first line says what it ran on; what cannot be probed is refused"
   const std::string sizes = " --layers 2 --hidden 64 --heads 4 --seq 16";
   CHECK(run("probe train --backend cuda" + sizes, "", nowhere).status == 3);
   CHECK(run("probe train --backend tpu" + sizes).status == 2);
+  CHECK(run("probe train --gemm mkl" + sizes).status == 2);
+  CHECK(run("probe train --backend dry --vocab 128" + sizes).out.starts_with("predicted: custom nowhere"));
   CHECK(has(run("probe train --backend cudda" + sizes).err, "cuda"));
   CHECK(run("probe train --backend host --write x.json" + sizes).status == 2);
   CHECK(run("probe watch").status == 2);

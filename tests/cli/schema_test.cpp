@@ -32,7 +32,7 @@ std::map<std::string, std::vector<std::string>> commands() {
       {"explain", {"explain" + kJob + "--segments 3 --json"}},
       {"timeline", {"timeline" + kJob + "--json"}},
       {"probe",
-       {"probe train --layers 2 --hidden 64 --heads 4 --vocab 99 --seq 32 --json",
+       {"probe train --layers 2 --hidden 64 --heads 4 --vocab 99 --seq 32 --backend dry --json",
         "probe train --layers 2 --hidden 64 --heads 4 --vocab 99 --seq 32 --segments 2 --self-test --json"}},
       {"validate", {"validate " TEST_ROOT "/golden/variations.jsonl --json"}},
       {"gpus", {"gpus --json"}},

@@ -11,7 +11,9 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <utility>
 
+#include "backend/half.h"
 #include "emulated_kernels.h"
 
 #define CALL extern "C" __attribute__((visibility("default")))
@@ -35,6 +37,26 @@ int book(std::uint64_t more) {
   if (const char* table = std::getenv("STAND_IN_TABLE"); table && !std::getenv("STAND_IN_SILENT"))
     std::ofstream(table) << getpid() << " " << taken << "\n";
   return 0;
+}
+
+bool workspace_set = false;
+bool blocks_hold(const void* p, std::uint64_t size) {
+  const auto address = reinterpret_cast<std::uint64_t>(p);
+  auto after = blocks.upper_bound(address);
+  return after != blocks.begin() && address + size <= std::prev(after)->first + std::prev(after)->second;
+}
+
+/// Types by their numbers in library_types.h: 0 fp32, 2 fp16, 14 bf16.
+float number_at(const void* data, int type, long long i) {
+  if (type == 0) return static_cast<const float*>(data)[i];
+  const std::uint16_t half = static_cast<const std::uint16_t*>(data)[i];
+  return type == 2 ? vramplan::host::from_fp16(half) : vramplan::host::from_bf16(half);
+}
+void put_number(void* data, int type, long long i, float x) {
+  if (type == 0)
+    static_cast<float*>(data)[i] = x;
+  else
+    static_cast<std::uint16_t*>(data)[i] = type == 2 ? vramplan::host::to_fp16(x) : vramplan::host::to_bf16(x);
 }
 
 }  // namespace
@@ -111,13 +133,37 @@ CALL int cuMemFree_v2(std::uint64_t address) {
   return book(0);
 }
 CALL int cublasCreate_v2(void** handle) {
+  static bool loaded = false;  // its kernels stay when the handle goes
   *handle = &taken;
-  return book(kHandle);
+  return std::exchange(loaded, true) ? 0 : book(kHandle);
 }
 CALL int cublasDestroy_v2(void*) { return 0; }
 CALL int cublasSgemm_v2(void*, int, int, int n, int, int, const float*, const void* a, int, const void*, int,
                         const float*, void*, int) {
   return n == 512 && blocks.count(reinterpret_cast<std::uint64_t>(a)) ? 0 : 7;
+}
+
+CALL int cublasSetWorkspace_v2(void*, void* workspace, std::size_t size) {
+  workspace_set = blocks_hold(workspace, size);
+  return workspace_set ? 0 : 7;
+}
+/// As the library defines it, by columns; status 7 without a workspace on the card.
+CALL int cublasGemmStridedBatchedEx(void*, int ta, int tb, int m, int n, int k, const float* alpha, const void* a,
+                                    int a_type, int lda, long long a_step, const void* b, int b_type, int ldb,
+                                    long long b_step, const float* beta, void* c, int c_type, int ldc, long long c_step,
+                                    int batch, int compute, int) {
+  if (!workspace_set || compute != (a_type == 0 ? 69 : 68)) return 7;
+  for (long long x = 0; x < batch; ++x)
+    for (long long j = 0; j < n; ++j)
+      for (long long i = 0; i < m; ++i) {
+        float sum = 0;
+        for (long long d = 0; d < k; ++d)
+          sum += number_at(a, a_type, x * a_step + (ta ? d + i * lda : i + d * lda)) *
+                 number_at(b, b_type, x * b_step + (tb ? j + d * ldb : d + j * ldb));
+        const long long at = x * c_step + i + j * ldc;
+        put_number(c, c_type, at, *alpha * sum + (*beta != 0 ? *beta * number_at(c, c_type, at) : 0));
+      }
+  return 0;
 }
 
 // NVRTC: what it compiles is not looked at.
