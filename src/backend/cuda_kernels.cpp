@@ -50,8 +50,8 @@ std::string compile_kernels(std::string_view text, int capability) {
   if (nvrtc.create(&program, source.c_str(), "kernels.cu", 0, nullptr, nullptr) != 0)
     throw UserError("NVRTC does not start", "kernels", "is it whole? its libnvrtc-builtins.so must lie beside it");
   const int status = nvrtc.compile(program, static_cast<int>(options.size()), options.data());
-  const std::string log = Nvrtc::text_of(program, nvrtc.log_size, nvrtc.log),
-                    cubin = Nvrtc::text_of(program, nvrtc.size, nvrtc.cubin);
+  const std::string log = Nvrtc::text_of(program, nvrtc.log_size, nvrtc.log);
+  std::string cubin = Nvrtc::text_of(program, nvrtc.size, nvrtc.cubin);
   nvrtc.destroy(&program);
   if (status != 0 || cubin.empty())
     throw UserError(
