@@ -1,6 +1,8 @@
 (function () {
   "use strict";
-  const data = JSON.parse(document.getElementById("samples").textContent);
+  const samples = document.getElementById("samples");
+  if (!samples) return;
+  const data = JSON.parse(samples.textContent);
   const picture = document.querySelector("svg.timeline"), at = document.getElementById("at");
   const left = 70, right = 20, width = 960;
   const gib = (n) => (n / 2 ** 30).toFixed(2) + " GiB";

@@ -6,6 +6,7 @@ VRAMPLAN_PLACES=0, no list of the lines that allocate; VRAMPLAN_PADDED=1, attent
 """
 import atexit
 import ctypes
+import functools
 import gc
 import glob
 import json
@@ -64,6 +65,7 @@ class Watch:
     def __init__(self, torch, cuda_build):
         self.torch, self.cuda_build = torch, cuda_build
         self.steps, self.counts, self.highest, self.since_reset = [], {}, {}, {}
+        self.phases, self.in_backward = {}, False  # peaks of the step so far, by device and phase
         self.failed, self.addresses = "", {}
         self.last_step = int(os.environ.get("VRAMPLAN_STEPS", "0"))
 
@@ -71,13 +73,15 @@ class Watch:
         if not self.cuda_build:
             self.write()
             return
-        from torch.optim.optimizer import register_optimizer_step_post_hook
-        register_optimizer_step_post_hook(lambda optimizer, *_: self.after_step(optimizer))
+        from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
         cuda = self.torch.cuda
         self.nested, self.reset = cuda.memory.memory_stats_as_nested_dict, cuda.memory.reset_peak_memory_stats
         cuda.memory.memory_stats_as_nested_dict = self.stats_for_the_program
         for module in (cuda.memory, cuda):
             module.reset_peak_memory_stats = self.reset_by_the_program
+        register_optimizer_step_pre_hook(lambda *_: self.end_phase("optimizer"))  # clipping, unscaling
+        register_optimizer_step_post_hook(lambda optimizer, *_: self.after_step(optimizer))
+        self.mark_backward(self.torch.autograd)
         if os.environ.get("VRAMPLAN_PLACES", "1") != "0":
             cuda._lazy_call(self.record)
         hook = sys.excepthook
@@ -89,6 +93,21 @@ class Watch:
         self.listener = ctypes.CFUNCTYPE(None, ctypes.c_size_t)(note_read)
         ctypes.CDLL(None).vgpu_on_zero_read(self.listener)
         atexit.register(self.at_exit)
+
+    def mark_backward(self, autograd):
+        backward = autograd.backward
+        @functools.wraps(backward)
+        def marked(*args, **kwargs):
+            if self.in_backward:  # reentrant checkpointing, inside of another
+                return backward(*args, **kwargs)
+            self.end_phase("forward")
+            self.in_backward = True
+            try:
+                return backward(*args, **kwargs)
+            finally:
+                self.in_backward = False
+                self.end_phase("backward")
+        autograd.backward = marked
 
     def record(self):
         try:
@@ -143,16 +162,24 @@ class Watch:
             kept["retries"], kept["ooms"] = stats.get("num_alloc_retries", 0), stats.get("num_ooms", 0)
         return found
 
+    def end_phase(self, phase):
+        """Peaks since the last call are this phase's."""
+        for device, peaks in self.note_peaks().items():
+            kept = self.phases.setdefault(device, {}).setdefault(phase, {})
+            for name, peak in peaks.items():
+                kept[name] = max(kept.get(name, 0), peak)
+            self.reset(device)
+
     def after_step(self, optimizer):
+        self.end_phase("optimizer")
         self.counts[id(optimizer)] = count = self.counts.get(id(optimizer), 0) + 1
         if count <= len(self.steps):  # another optimizer of the same step
             return
-        found = self.note_peaks()
-        self.steps.append(found)
+        self.steps.append({device: {**{name: max(peaks[name] for peaks in phases.values()) for name in self.KINDS}, "phases": phases}
+                           for device, phases in self.phases.items()})
+        self.phases = {}
         if len(self.steps) <= 3:
             self.note_addresses(optimizer)
-        for device in found:
-            self.reset(device)
         self.write()
         if self.last_step and len(self.steps) >= self.last_step:
             print(f"vramplan: stopped after {len(self.steps)} optimizer steps (--steps)", file=sys.stderr)
@@ -166,7 +193,8 @@ class Watch:
                 t = getattr(t, "_local_tensor", t)  # of a DTensor
                 if isinstance(t, tensor) and t.is_cuda:
                     try:
-                        self.addresses[t.untyped_storage().data_ptr()] = kind
+                        storage = t.untyped_storage()
+                        self.addresses[storage.data_ptr()] = kind, storage.nbytes()
                     except (RuntimeError, NotImplementedError):  # a subclass without a storage of its own
                         pass
         if len(self.steps) == 1:
@@ -176,13 +204,13 @@ class Watch:
         note("gradients", (p.grad for p in parameters))
         note("optimizer states", (v for state in optimizer.state.values() for v in state.values()))
 
-    def write(self, places=None):
+    def write(self, places=None, timeline=None):
         if not FOLDER:
             return
         devices = [{"device": d, **kept, "steps": [s[d] for s in self.steps if d in s]} for d, kept in sorted(self.highest.items())]
         report = {"pid": os.getpid(), "torch": str(self.torch.__version__), "cuda_build": self.cuda_build,
                   "rank": int(os.environ.get("RANK", "0")), "world": int(os.environ.get("WORLD_SIZE", "1")), "steps": len(self.steps),
-                  "out_of_memory": self.failed, "assumed": sorted(ASSUMED), "devices": devices, "places": places or [],
+                  "out_of_memory": self.failed, "assumed": sorted(ASSUMED), "devices": devices, "places": places or [], "timeline": timeline,
                   "reads": [{"place": place, "count": count} for place, count in sorted(READS.items(), key=lambda r: -r[1])[:20]]}
         path = os.path.join(FOLDER, f"{os.getpid()}.torch.json")
         with open(path + ".part", "w") as file:
@@ -194,19 +222,21 @@ class Watch:
             library = ctypes.CDLL(None)
             library.vgpu_on_zero_read(None)
             self.note_peaks()
-            self.write(self.places())
+            trace = self.trace()
+            self.write(at_the_peak(trace, self.addresses), timeline(trace, self.addresses))
             library.vgpu_write_report()
         except Exception as error:  # the program's own result must not depend on this
             print(f"vramplan: no report: {error!r}", file=sys.stderr)
         time.sleep(0.2)  # threads of the autograd engine may still free tensors, which PyTorch 2.15 does not outlive
 
-    # which lines of the program hold what at the peak --------------------------------------------------------------------
-    def places(self):
+    # what lived when, and which lines of the program made it -----------------------------------------------------------
+    def trace(self):
+        """Allocations and releases of the device that holds the most."""
         if not self.torch.cuda.is_initialized() or os.environ.get("VRAMPLAN_PLACES", "1") == "0":
             return []
         traces = self.torch.cuda.memory._snapshot()["device_traces"]
         device = max(self.highest, key=lambda d: self.highest[d].get("allocated", 0), default=0)
-        return at_the_peak(traces[device], self.addresses) if device < len(traces) else []
+        return traces[device] if device < len(traces) else []
 
 
 READS = {}
@@ -220,7 +250,7 @@ def note_read(size):
     while frame is not None and len(frames) < 60:
         frames.append({"filename": frame.f_code.co_filename, "line": frame.f_lineno, "name": frame.f_code.co_name})
         frame = frame.f_back
-    place = place_of(frames)[0]
+    place = place_of(frames)
     if place in READS or len(READS) < 1000:
         READS[place] = READS.get(place, 0) + 1
 
@@ -244,11 +274,9 @@ def at_the_peak(trace, addresses):
             alive.pop(entry["addr"], None)
     sums = {}
     for entry in alive.values():
-        place, during = place_of(entry.get("frames", []))
-        kind = addresses.get(entry["addr"])
-        if kind is None or kind == "gradients" and during != "backward":  # where a gradient lies, something else lay before
-            kind = KIND_DURING[during]
-        key = (kind, place, during)
+        frames = entry.get("frames", [])
+        during = during_of(frames)
+        key = (kind_of(entry, during, addresses), place_of(frames), during)
         size, count = sums.get(key, (0, 0))
         sums[key] = (size + entry["size"], count + 1)
     rows = [{"kind": kind, "place": place, "during": during, "bytes": size, "count": count}
@@ -258,22 +286,65 @@ def at_the_peak(trace, addresses):
 
 KIND_DURING = {"forward or setup": "activations", "backward": "activation gradients", "recompute": "recomputed activations",
                "optimizer": "temporaries"}
-LIBRARY = re.compile(r"[/\\]torch[/\\]|^<|importlib|sitecustomize\.py$")
+NOT_THE_PROGRAM = re.compile(r"^<|importlib|sitecustomize\.py$")
+TORCH = {"folder": "/torch/"}  # where it is installed, once that is known
+
+
+def in_torch(filename, part=""):
+    return filename.startswith(TORCH["folder"] + part)
+
+
+def kind_of(entry, during, addresses):
+    kind, size = addresses.get(entry["addr"], (None, 0))
+    if size != entry["size"] or kind == "gradients" and during != "backward":  # something else lay there before
+        return KIND_DURING[during]
+    return kind
+
+
+def timeline(trace, addresses, stretches=900):
+    """Live bytes by kind through the run: the highest instant of each of so many stretches of it, so that no peak is lost."""
+    live, sums, total, during, samples, highest = {}, {}, 0, "forward or setup", [], None
+    each = max(1, -(-len(trace) // stretches))
+    for i, entry in enumerate(trace):
+        if entry["action"] == "alloc":
+            during = during_of(entry.get("frames", []))
+            kind = kind_of(entry, during, addresses)
+            live[entry["addr"]] = kind, entry["size"]
+            sums[kind] = sums.get(kind, 0) + entry["size"]
+            total += entry["size"]
+        elif entry["action"] == "free_requested" and entry["addr"] in live:
+            kind, size = live.pop(entry["addr"])
+            sums[kind] -= size
+            total -= size
+        if highest is None or total > highest["live"]:
+            highest = {"event": i, "during": during, "live": total, "kinds": dict(sums)}
+        if (i + 1) % each == 0 or i + 1 == len(trace):
+            samples.append(highest)
+            highest = None
+    return {"events": len(trace), "samples": samples}
+
+
+def during_of(frames):
+    """What the step was doing."""
+    if not frames:  # threads of the autograd engine run no Python
+        return "backward"
+    if any(in_torch(frame["filename"], "optim/") for frame in frames):
+        return "optimizer"
+    names = {frame["name"] for frame in frames}
+    if any("unpack_hook" in name or "recompute_fn" in name for name in names):
+        return "recompute"
+    # a thread of the engine that runs a hook begins inside of PyTorch
+    return "backward" if "_engine_run_backward" in names or in_torch(frames[-1]["filename"]) else "forward or setup"
 
 
 def place_of(frames):
-    """The innermost line outside of PyTorch, and what the step was doing."""
-    if not frames:  # threads of the autograd engine run no Python
-        return "(autograd engine)", "backward"
-    names = {frame["name"] for frame in frames}
-    during = ("optimizer" if any("/torch/optim/" in f["filename"] for f in frames)
-              else "recompute" if any("unpack_hook" in name or "recompute_fn" in name for name in names)
-              # a thread of the engine that runs a hook begins inside of PyTorch
-              else "backward" if "_engine_run_backward" in names or "/torch/" in frames[-1]["filename"] else "forward or setup")
+    """The innermost line outside of PyTorch."""
+    if not frames:
+        return "(autograd engine)"
     for frame in frames:
-        if not LIBRARY.search(frame["filename"]):
-            return f"{frame['filename']}:{frame['line']} {frame['name']}", during
-    return "(inside PyTorch)", during
+        if not in_torch(frame["filename"]) and not NOT_THE_PROGRAM.search(frame["filename"]):
+            return f"{frame['filename']}:{frame['line']} {frame['name']}"
+    return "(inside PyTorch)"
 
 
 def settle_masks(masking):
@@ -303,6 +374,7 @@ CUDA_BUILD = {}
 
 
 def before_torch(spec):
+    TORCH["folder"] = os.path.join(spec.submodule_search_locations[0], "")
     CUDA_BUILD["torch"] = tell_versions(spec.submodule_search_locations[0])
 
 

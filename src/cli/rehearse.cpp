@@ -44,6 +44,7 @@ class RehearseCommand final : public Command {
         {"--padded", "", "sequences are padded: attention masks that mask nothing are dropped otherwise", &padded_, r},
         {"--try-expandable", "", "run it a second time, silently, with expandable segments", &expandable_, r},
         {"--strict", "", "make calls that have no answer here an error", &strict_, r},
+        {"--html", "FILE", "also write the report as a page: what lived when, phases, lines", &html_, r},
         {"--json", "FILE", "also write the report as JSON", &json_, r}};
     all.insert(all.end(), mine.begin(), mine.end());
     return all;
@@ -56,16 +57,18 @@ class RehearseCommand final : public Command {
                       Exit::usage);
     job_.complete(context);
     const Job job = compare_ ? job_.job(context) : job_.card(context);
-    std::optional<Estimate> predicted;
-    if (compare_) predicted = estimate(job);
+    std::optional<PredictedRun> predicted;
+    if (compare_) predicted = predict_run(job);
     const Data data(context.data_dir);
-    if (!json_.empty()) write_output(json_, "");  // a folder that is not there is told before the work
+    for (const std::string& file : {json_, html_})  // a folder that is not there is told before the work
+      if (!file.empty()) write_output(file, "");
     const Rehearsal r = rehearse(job, options(), hook_files(data, "rehearse"), all_cards(data.gpus()));
     std::optional<Rehearsal> again;
     if (expandable_) again = with_expandable_segments(job, data);
     fmt::print(stderr, "\n{}", rehearsal_table(r, predicted));
     if (again) fmt::print(stderr, "{}", expandable_line(r, *again));
     if (!json_.empty()) write_output(json_, rehearsal_json(r, predicted, again));
+    if (!html_.empty()) write_output(html_, rehearsal_html(r, predicted));
     return status(r);
   }
 
@@ -105,7 +108,7 @@ class RehearseCommand final : public Command {
 
   JobFlags job_;
   std::vector<std::string> command_;
-  std::string gpus_, world_, steps_, json_;
+  std::string gpus_, world_, steps_, json_, html_;
   bool compare_ = false, no_places_ = false, padded_ = false, strict_ = false, expandable_ = false;
 };
 

@@ -15,6 +15,52 @@ namespace fs = std::filesystem;
 
 Bytes bytes(const json& o, const char* key) { return Bytes(o.value(key, std::uint64_t{0})); }
 
+RehearsedStep step_of(const json& j) {
+  RehearsedStep s{bytes(j, "allocated"), bytes(j, "reserved"), {}};
+  const json phases = j.value("phases", json::object());
+  for (const char* name : {"forward", "backward", "optimizer"})
+    if (phases.contains(name))
+      s.phases.push_back({name, bytes(phases.at(name), "allocated"), bytes(phases.at(name), "reserved")});
+  return s;
+}
+
+// What the hook calls it, and what it is here.
+constexpr std::pair<std::string_view, Phase> kDuring[]{{"forward or setup", Phase::forward},
+                                                       {"backward", Phase::backward},
+                                                       {"recompute", Phase::recompute},
+                                                       {"optimizer", Phase::optimizer}};
+constexpr std::pair<std::string_view, Category> kKinds[]{{"weights", Category::parameter},
+                                                         {"gradients", Category::gradient},
+                                                         {"optimizer states", Category::optimizer_state},
+                                                         {"activations", Category::activation},
+                                                         {"recomputed activations", Category::recomputed_activation},
+                                                         {"activation gradients", Category::activation_gradient},
+                                                         {"temporaries", Category::temporary}};
+
+template <class Word, std::size_t N>
+Word word_of(const std::pair<std::string_view, Word> (&words)[N], const std::string& name, Word otherwise) {
+  for (const auto& [known, word] : words)
+    if (known == name) return word;
+  return otherwise;
+}
+
+Timeline timeline_in(const json& j) {
+  Timeline t;
+  if (!j.is_object()) return t;
+  t.events = j.value("events", std::size_t{0});
+  for (const json& s : j.value("samples", json::array())) {
+    TimelineSample sample;
+    sample.event = s.value("event", std::size_t{0});
+    sample.phase = word_of(kDuring, s.value("during", std::string()), Phase::forward);
+    sample.live = bytes(s, "live");
+    for (const auto& [kind, size] : s.value("kinds", std::map<std::string, std::uint64_t>()))
+      sample.by_category[static_cast<std::size_t>(word_of(kKinds, kind, Category::temporary))] += Bytes(size);
+    t.samples.push_back(std::move(sample));
+    if (t.samples.back().live > t.samples[t.peak].live) t.peak = t.samples.size() - 1;
+  }
+  return t;
+}
+
 void read_torch(const json& j, RehearsedProcess& p) {
   p.rank = j.value("rank", std::int64_t{0});
   p.steps = j.value("steps", std::int64_t{0});
@@ -28,12 +74,12 @@ void read_torch(const json& j, RehearsedProcess& p) {
     device.reserved = bytes(d, "reserved");
     device.retries = d.value("retries", std::int64_t{0});
     device.refusals = d.value("ooms", std::int64_t{0});
-    for (const json& s : d.value("steps", json::array()))
-      device.steps.push_back({bytes(s, "allocated"), bytes(s, "reserved")});
+    for (const json& s : d.value("steps", json::array())) device.steps.push_back(step_of(s));
     p.devices.push_back(std::move(device));
   }
   for (const json& r : j.value("reads", json::array()))
     p.reads.push_back({r.value("place", std::string()), r.value("count", std::int64_t{0})});
+  p.timeline = timeline_in(j.value("timeline", json()));
   p.assumptions = j.value("assumed", std::vector<std::string>());
   for (const json& r : j.value("places", json::array()))
     p.places.push_back({r.value("kind", std::string()), r.value("place", std::string()),

@@ -9,12 +9,19 @@
 
 #include "rehearse/workplace.h"
 #include "vramplan/estimate/estimate.h"
+#include "vramplan/estimate/timeline.h"
 
 namespace vramplan {
+
+struct RehearsedPhase {
+  std::string name;  ///< "forward", "backward" (recomputation in it), "optimizer" (clipping in it)
+  Bytes allocated, reserved;
+};
 
 /// Peaks between two optimizer steps.
 struct RehearsedStep {
   Bytes allocated, reserved;
+  std::vector<RehearsedPhase> phases;  ///< in the order of the step
 };
 
 struct RehearsedDevice {
@@ -47,6 +54,7 @@ struct RehearsedProcess {
   std::vector<RehearsedDevice> devices;
   std::vector<RehearsedPlace> places;           ///< largest first
   std::vector<RehearsedRead> reads;             ///< most frequent first
+  Timeline timeline;                            ///< of the whole run, setup with it; empty without places
   std::vector<std::string> assumptions;         ///< where the program asks the card and the answer was settled
   std::map<std::string, std::int64_t> guesses;  ///< calls without an answer of their own, and how often
   std::int64_t zero_reads = 0;                  ///< copies to the host that were answered with zeros

@@ -3,23 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
-#include "read/data.h"
+#include "render/page.h"
 #include "render/svg.h"
 #include "render/table.h"
 
 namespace vramplan {
 namespace {
-
-std::string bytes_cell(Bytes b) {
-  return fmt::format("<td class=\"n\" data-bytes=\"{}\">{}</td>", b.count(), format_bytes(b));
-}
-
-std::string dashed(std::string name) {
-  std::replace(name.begin(), name.end(), ' ', '-');
-  return name;
-}
 
 std::string headline(const Estimate& e) {
   const Counters& c = e.counters;
@@ -59,19 +49,7 @@ std::string timeline(const Estimate& e, const Timeline& t) {
     const Bytes beside = e.counters.device_used - e.peak;  // what is bracketed is not drawn
     if (e.counters.capacity > beside) left = e.counters.capacity - beside;
   }
-  nlohmann::ordered_json j{
-      {"events", t.events}, {"peak", t.peak}, {"phases", kPhaseNames}, {"categories", kCategoryNames}};
-  j["samples"] = nlohmann::ordered_json::array();
-  for (const TimelineSample& s : t.samples) {
-    nlohmann::ordered_json parts = nlohmann::ordered_json::array();
-    for (const Bytes b : s.by_category) parts.push_back(b.count());
-    j["samples"].push_back({s.event, static_cast<int>(s.phase), s.layer, s.module, s.live.count(), std::move(parts)});
-  }
-  std::string samples = j.dump(-1, ' ', true);
-  for (std::size_t at = 0; (at = samples.find('<', at)) != std::string::npos;) samples.replace(at, 1, "\\u003c");
-  return "<h2>Tensors alive, event by event</h2><div class=\"wide\">" + timeline_svg(t, left) +
-         "</div><p id=\"at\" aria-live=\"polite\"></p><script id=\"samples\" type=\"application/json\">" + samples +
-         "</script>";
+  return "<h2>Tensors alive, event by event</h2>" + timeline_part(t, left);
 }
 
 std::string curve(const Estimate& e, const Curve& c) {
@@ -167,15 +145,9 @@ std::string notes(const Estimate& e) {
 }  // namespace
 
 std::string estimate_html(const Estimate& e, const Timeline& t, const Curve& c, const std::string& command) {
-  const Data data;
-  return "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-         "content=\"width=device-width,initial-scale=1\">"
-         "<title>" +
-         escaped(e.job.model.name) + ": " + std::string(name_of(e.verdict)) + "</title><style>" +
-         data.text("report.css") + std::string(picture_style()) + "</style></head><body>" + headline(e) + bar(e) +
-         timeline(e, t) + tensors(e) + counters(e) + curve(e, c) + advice(e) + notes(e) +
-         "<h2>To get this again</h2><pre id=\"command\">" + escaped(command) + "</pre><script>" +
-         data.text("report.js") + "</script></body></html>\n";
+  return page(e.job.model.name + ": " + std::string(name_of(e.verdict)),
+              headline(e) + bar(e) + timeline(e, t) + tensors(e) + counters(e) + curve(e, c) + advice(e) + notes(e) +
+                  "<h2>To get this again</h2><pre id=\"command\">" + escaped(command) + "</pre>");
 }
 
 std::string timeline_svg_file(const Timeline& t) {

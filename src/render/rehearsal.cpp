@@ -18,18 +18,6 @@ using json = nlohmann::ordered_json;
 
 constexpr std::size_t kPlaces = 12, kSteps = 4;
 
-std::string headline(const Rehearsal& r) {
-  if (r.verdict == Verdict::unknown)
-    return r.counters.device_used == Bytes() ? "no verdict: no process of the program used the card\n"
-                                             : "no verdict: the program failed; until then\n";
-  if (r.verdict == Verdict::does_not_fit)
-    return fmt::format("does not fit: PyTorch ran out of memory on {}, of which {} are usable\n", r.card.name,
-                       format_bytes(r.counters.capacity));
-  return fmt::format("{}: {} of {} used on {}, margin {:+.2f} GiB\n", name_of(r.verdict),
-                     format_bytes(r.counters.device_used), format_bytes(r.counters.capacity), r.card.name,
-                     static_cast<double>(r.margin) / static_cast<double>(kGiB));
-}
-
 std::string devices_table(const Rehearsal& r) {
   Table t({true, true, true, true, true, true, true});
   t.add({"rank", "device", "allocated", "reserved", "device used", "steps", "retries"});
@@ -50,13 +38,6 @@ std::string steps_table(const RehearsedDevice& d) {
          (d.steps.size() > kSteps ? fmt::format("  {} more in --json\n", d.steps.size() - kSteps) : "");
 }
 
-/// Without the way to the installed packages.
-std::string shortened(const std::string& place) {
-  constexpr std::string_view kPackages = "/site-packages/";
-  const std::size_t at = place.find(kPackages);
-  return at == std::string::npos ? place : place.substr(at + kPackages.size());
-}
-
 std::string places_table(const RehearsedProcess& p) {
   if (p.places.empty()) return {};
   std::map<std::string, Bytes> kinds;
@@ -69,42 +50,43 @@ std::string places_table(const RehearsedProcess& p) {
   t.add({"bytes", "tensors", "kind", "line"});
   for (std::size_t i = 0; i < std::min(kPlaces, p.places.size()); ++i) {
     const RehearsedPlace& place = p.places[i];
-    t.add({format_bytes(place.bytes), std::to_string(place.count), place.kind, shortened(place.place)});
+    t.add({format_bytes(place.bytes), std::to_string(place.count), place.kind, shortened_place(place.place)});
   }
   return "\nAlive at the peak of allocated memory:\n" + sums.str() + "\nBy the line that allocated:\n" + t.str() +
          (p.places.size() > kPlaces ? fmt::format("  {} more in --json\n", p.places.size() - kPlaces) : "");
 }
 
-struct Gap {
-  const char* name;
-  Bytes rehearsed, predicted;
-};
-
-/// An estimate describes the second step, when optimizer states exist: its peaks where it was rehearsed.
-std::vector<Gap> gaps(const Rehearsal& r, const Estimate& e) {
-  const auto worst = worst_device(r);
-  RehearsedStep step{r.counters.allocated, r.counters.reserved};
-  if (worst && worst->device->steps.size() > 1) step = worst->device->steps[1];
-  return {{"allocated", step.allocated, e.counters.allocated},
-          {"reserved", step.reserved, e.counters.reserved},
-          {"device used", r.counters.device_used, e.counters.device_used}};
-}
-
-double share(const Gap& g) {
-  const double real = static_cast<double>(g.rehearsed.count());
-  return real > 0 ? static_cast<double>(g.predicted.count()) / real - 1 : 0;
-}
-
-std::string comparison(const Rehearsal& r, const Estimate& e) {
+std::string comparison(const Rehearsal& r, const PredictedRun& predicted) {
   Table t({false, true, true, true});
   t.add({"", "rehearsed", "estimate", "off by"});
-  for (const Gap& g : gaps(r, e))
-    t.add({g.name, format_bytes(g.rehearsed), format_bytes(g.predicted), fmt::format("{:+.3f} %", 100 * share(g))});
+  for (const RehearsalGap& g : gaps_of(r, predicted))
+    t.add({g.name, format_bytes(g.rehearsed), format_bytes(g.predicted), fmt::format("{:+.3f} %", 100 * share_of(g))});
+  const std::vector<RehearsalGap> kinds = gaps_by_kind(r, predicted);
+  if (!kinds.empty()) t.add({"at the peak:", "", "", ""});
+  for (const RehearsalGap& g : kinds)
+    t.add({"  " + g.name, format_bytes(g.rehearsed), format_bytes(g.predicted),
+           g.rehearsed == g.predicted ? ""
+                                      : fmt::format("{:+} B", static_cast<std::int64_t>(g.predicted.count()) -
+                                                                  static_cast<std::int64_t>(g.rehearsed.count()))});
   return "\nBeside 'vramplan estimate' with the same flags, in step 2:\n" + t.str();
 }
 
+json timeline_json(const Timeline& t) {
+  json j{{"events", t.events}, {"samples", json::array()}};
+  for (const TimelineSample& s : t.samples) {
+    json sample{{"event", s.event}, {"phase", name_of(s.phase)}, {"live", s.live.count()}};
+    for (std::size_t c = 0; c < s.by_category.size(); ++c)
+      if (s.by_category[c] > Bytes()) sample["categories"][std::string(kCategoryNames[c])] = s.by_category[c].count();
+    j["samples"].push_back(std::move(sample));
+  }
+  return j;
+}
+
 json step_json(const RehearsedStep& s) {
-  return {{"allocated", s.allocated.count()}, {"reserved", s.reserved.count()}};
+  json j{{"allocated", s.allocated.count()}, {"reserved", s.reserved.count()}, {"phases", json::array()}};
+  for (const RehearsedPhase& p : s.phases)
+    j["phases"].push_back({{"name", p.name}, {"allocated", p.allocated.count()}, {"reserved", p.reserved.count()}});
+  return j;
 }
 
 json device_json(const RehearsedDevice& d) {
@@ -128,6 +110,7 @@ json process_json(const RehearsedProcess& p) {
          {"devices", json::array()},
          {"places", json::array()},
          {"reads", json::array()},
+         {"timeline", p.timeline.samples.empty() ? json() : timeline_json(p.timeline)},
          {"unanswered_calls", p.guesses},
          {"zero_reads", p.zero_reads}};
   for (const RehearsedDevice& d : p.devices) j["devices"].push_back(device_json(d));
@@ -143,11 +126,81 @@ json process_json(const RehearsedProcess& p) {
 
 }  // namespace
 
-std::string rehearsal_table(const Rehearsal& r, const std::optional<Estimate>& predicted) {
+std::string rehearsal_headline(const Rehearsal& r) {
+  if (r.verdict == Verdict::unknown)
+    return r.counters.device_used == Bytes() ? "no verdict: no process of the program used the card\n"
+                                             : "no verdict: the program failed; until then\n";
+  if (r.verdict == Verdict::does_not_fit)
+    return fmt::format("does not fit: PyTorch ran out of memory on {}, of which {} are usable\n", r.card.name,
+                       format_bytes(r.counters.capacity));
+  return fmt::format("{}: {} of {} used on {}, margin {:+.2f} GiB\n", name_of(r.verdict),
+                     format_bytes(r.counters.device_used), format_bytes(r.counters.capacity), r.card.name,
+                     static_cast<double>(r.margin) / static_cast<double>(kGiB));
+}
+
+std::string shortened_place(const std::string& place) {
+  constexpr std::string_view kPackages = "/site-packages/";
+  const std::size_t at = place.find(kPackages);
+  return at == std::string::npos ? place : place.substr(at + kPackages.size());
+}
+
+/// The worst device's second step where it had one.
+std::vector<RehearsalGap> gaps_of(const Rehearsal& r, const PredictedRun& predicted) {
+  const auto worst = worst_device(r);
+  RehearsedStep step{r.counters.allocated, r.counters.reserved, {}};
+  if (worst && worst->device->steps.size() > 1) step = worst->device->steps[1];
+  const Counters& c = predicted.estimate.counters;
+  std::vector<RehearsalGap> gaps{{"allocated", step.allocated, c.allocated},
+                                 {"reserved", step.reserved, c.reserved},
+                                 {"device used", r.counters.device_used, c.device_used}};
+  for (const RehearsedPhase& p : step.phases)
+    for (const RehearsedPhase& q : predicted.phases)
+      if (p.name == q.name) {
+        gaps.push_back({p.name + " allocated", p.allocated, q.allocated});
+        gaps.push_back({p.name + " reserved", p.reserved, q.reserved});
+      }
+  return gaps;
+}
+
+std::vector<RehearsalGap> gaps_by_kind(const Rehearsal& r, const PredictedRun& predicted) {
+  // Lines of the program tell less than an estimate's categories: these are the same to them.
+  static const std::map<std::string_view, const char*> kKinds{{"parameter", "weights"},
+                                                              {"master weight", "weights"},
+                                                              {"gradient", "gradients"},
+                                                              {"optimizer state", "optimizer states"},
+                                                              {"activation", "activations"},
+                                                              {"boundary", "activations"},
+                                                              {"temporary", "activations"},
+                                                              {"input", "activations"},
+                                                              {"recomputed activation", "recomputed activations"},
+                                                              {"activation gradient", "activation gradients"}};
+  const auto worst = worst_device(r);
+  if (!worst || worst->process->places.empty()) return {};
+  std::map<std::string, RehearsalGap> kinds;
+  for (const RehearsedPlace& p : worst->process->places)
+    kinds[p.kind == "temporaries" ? "activations" : p.kind].rehearsed += p.bytes;
+  for (const ByteRow& row : predicted.estimate.tree.children)
+    if (const auto kind = kKinds.find(row.name); kind != kKinds.end())
+      kinds[kind->second].predicted += row.bytes;
+    else if (row.name == "[cublas workspace]" || row.name == "[kernel scratch]")
+      kinds["workspaces"].predicted += row.bytes;
+  std::vector<RehearsalGap> out;
+  for (auto& [name, gap] : kinds)
+    if (gap.rehearsed > Bytes() || gap.predicted > Bytes())
+      out.push_back({name == "activations" ? "activations and temporaries" : name, gap.rehearsed, gap.predicted});
+  return out;
+}
+
+double share_of(const RehearsalGap& g) {
+  const double real = static_cast<double>(g.rehearsed.count());
+  return real > 0 ? static_cast<double>(g.predicted.count()) / real - 1 : 0;
+}
+
+std::string rehearsal_table(const Rehearsal& r, const std::optional<PredictedRun>& predicted) {
   const auto worst = worst_device(r);
   const RehearsedProcess* const process = worst ? worst->process : nullptr;
-  std::string out = fmt::format("{}  {}: exit status {}{}\n", headline(r), fmt::join(r.command, " "), r.status,
-                                process && !process->torch.empty() ? ", PyTorch " + process->torch : "");
+  std::string out = fmt::format("{}  {}: exit status {}{}\n", rehearsal_headline(r), fmt::join(r.command, " "),
+                                r.status, process && !process->torch.empty() ? ", PyTorch " + process->torch : "");
   if (worst) {
     out += "\n" + devices_table(r) + steps_table(*worst->device) + places_table(*process);
     if (!process->out_of_memory.empty()) out += "\n" + process->out_of_memory + "\n";
@@ -170,7 +223,7 @@ std::string expandable_line(const Rehearsal& r, const Rehearsal& expandable) {
       name_of(expandable.verdict), format_bytes(expandable.counters.reserved), format_bytes(r.counters.reserved));
 }
 
-std::string rehearsal_json(const Rehearsal& r, const std::optional<Estimate>& predicted,
+std::string rehearsal_json(const Rehearsal& r, const std::optional<PredictedRun>& predicted,
                            const std::optional<Rehearsal>& expandable) {
   json j = document("rehearsal");
   j.update({{"command", r.command},
@@ -198,11 +251,13 @@ std::string rehearsal_json(const Rehearsal& r, const std::optional<Estimate>& pr
                        {"reserved", expandable->counters.reserved.count()},
                        {"device_used", expandable->counters.device_used.count()}};
   if (predicted) {
-    for (const Gap& g : gaps(r, *predicted)) {
+    for (const RehearsalGap& g : gaps_of(r, *predicted)) {
       std::string key = g.name;
       std::replace(key.begin(), key.end(), ' ', '_');
       j["compared"][key] = {{"rehearsed", g.rehearsed.count()}, {"estimate", g.predicted.count()}};
     }
+    for (const RehearsalGap& g : gaps_by_kind(r, *predicted))
+      j["compared_by_kind"][g.name] = {{"rehearsed", g.rehearsed.count()}, {"estimate", g.predicted.count()}};
   }
   return document_text(j);
 }

@@ -76,3 +76,30 @@ TEST_CASE("a second run with expandable segments, silently; a report that cannot
   CHECK(usage.out.empty());
   CHECK(has(usage.err, "--steps"));
 }
+
+TEST_CASE("phases, kinds and a timeline: beside an estimate, as JSON and as a page") {
+  const std::string at = "/tmp/vramplan-rehearsed-" + std::to_string(getpid());
+  const Result r = run("rehearse --gpu h100-sxm --compare --model gpt2 --seq 64 --json " + at + ".json --html " + at +
+                       ".html -- sh -c 'PYTHONPATH=$PYTHONPATH:" TEST_ROOT "/rehearse/stub exec python3 " TEST_ROOT
+                       "/rehearse/program.py'");
+  CHECK(r.status == 0);
+  for (const char* line : {"backward allocated", "optimizer reserved", "at the peak:", "activation gradients"})
+    CHECK(has(r.err, line));
+  vramplan::test::check_document(vramplan::test::slurp(at + ".json"));
+  const auto j = nlohmann::json::parse(vramplan::test::slurp(at + ".json"));
+  CHECK(j.at("compared").at("backward_allocated").at("rehearsed") == 20 << 20);
+  CHECK(j.at("compared_by_kind").at("weights").at("rehearsed") == 8 << 20);
+  const auto estimate =
+      nlohmann::json::parse(run("estimate --gpu h100-sxm --model gpt2 --seq 64 --json").out).at("counters");
+  std::int64_t highest = 0;
+  for (const char* phase : {"forward", "backward", "optimizer"})
+    highest =
+        std::max(highest, j.at("compared").at(std::string(phase) + "_allocated").at("estimate").get<std::int64_t>());
+  CHECK(highest == estimate.at("allocated"));  // the phases are the whole step
+  CHECK(j.at("processes").at(0).at("timeline").at("samples").size() > 5);
+  const std::string page = vramplan::test::slurp(at + ".html");
+  for (const char* part : {"<svg", "id=\"steps\"", "id=\"compared\"", "program.py:7", "data-bytes=\"20971520\""})
+    CHECK(has(page, part));
+  std::remove((at + ".json").c_str());
+  std::remove((at + ".html").c_str());
+}

@@ -10,6 +10,7 @@ optimizer = torch.optim.optimizer.Optimizer([weights])
 
 def step(size):
     activations = torch.cuda.Tensor(size)
+    torch.autograd.backward(size // 2)
     optimizer.step()
     assert activations.item() == 0
     return activations
@@ -17,7 +18,7 @@ def step(size):
 
 if len(sys.argv) > 1 and sys.argv[1] == "huge":
     step(1 << 40)
-for size in (2 * MIB, 6 * MIB, 4 * MIB):
+for size in (4 * MIB, 8 * MIB, 4 * MIB):
     step(size)
 print("peak", torch.cuda.max_memory_allocated() // MIB)
 torch.cuda.reset_peak_memory_stats()

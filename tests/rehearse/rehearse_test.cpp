@@ -71,26 +71,40 @@ TEST_CASE("steps, peaks and lines of a program, which sees its own peaks as ever
   CHECK(p.steps == 3);
   REQUIRE(p.devices.size() == 1);
   REQUIRE(p.devices[0].steps.size() == 3);
-  CHECK(p.devices[0].steps[0].allocated == kMi * 10);
-  CHECK(p.devices[0].steps[1].allocated == kMi * 14);
-  CHECK(p.devices[0].steps[2].allocated == kMi * 14);  // the old activations live on while the new come
-  CHECK(p.devices[0].allocated == kMi * 14);
-  CHECK(p.devices[0].device_used == kMi * 14 + r.context);
-  CHECK(r.margin == static_cast<std::int64_t>(kGiB) - static_cast<std::int64_t>((kMi * 14 + r.context).count()));
-  REQUIRE(p.places.size() == 2);
+  // Weights and activations; half as much again in backward. The old activations live on until the new come.
+  const Bytes phases[3][3]{
+      {kMi * 12, kMi * 14, kMi * 12}, {kMi * 16, kMi * 20, kMi * 16}, {kMi * 16, kMi * 14, kMi * 12}};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const RehearsedStep& s = p.devices[0].steps[i];
+    REQUIRE(s.phases.size() == 3);
+    for (std::size_t k = 0; k < 3; ++k) CHECK(s.phases[k].allocated == phases[i][k]);
+    CHECK(s.phases[1].name == "backward");
+    CHECK(s.allocated == std::max({phases[i][0], phases[i][1], phases[i][2]}));
+  }
+  CHECK(p.devices[0].allocated == kMi * 20);
+  CHECK(p.devices[0].device_used == kMi * 20 + r.context);
+  CHECK(r.margin == static_cast<std::int64_t>(kGiB) - static_cast<std::int64_t>((kMi * 20 + r.context).count()));
+  REQUIRE(p.timeline.samples.size() == p.timeline.events);
+  const TimelineSample& highest = p.timeline.samples[p.timeline.peak];
+  CHECK(highest.live == kMi * 20);
+  CHECK(highest.phase == Phase::backward);
+  CHECK(highest.by_category[static_cast<std::size_t>(Category::parameter)] == kMi * 8);
+  CHECK(highest.by_category[static_cast<std::size_t>(Category::activation)] == kMi * 8);
+  CHECK(highest.by_category[static_cast<std::size_t>(Category::activation_gradient)] == kMi * 4);
+  REQUIRE(p.places.size() == 3);
   CHECK(p.places[0].bytes == kMi * 8);
   CHECK(p.places[0].place == TEST_ROOT "/rehearse/program.py:7 <module>");
   CHECK(p.places[0].kind == "weights");
   CHECK(p.places[1].place == TEST_ROOT "/rehearse/program.py:12 step");
   CHECK(p.places[1].kind == "activations");
   REQUIRE(p.reads.size() == 1);
-  CHECK(p.reads[0].place == TEST_ROOT "/rehearse/program.py:14 step");
+  CHECK(p.reads[0].place == TEST_ROOT "/rehearse/program.py:15 step");
   CHECK(p.reads[0].count == 3);
   std::ifstream out("/tmp/vramplan-rehearse-out");
   std::string first, second;
   std::getline(out, first);
   std::getline(out, second);
-  CHECK(first == "peak 14");
+  CHECK(first == "peak 20");
   CHECK(second == "after reset 8");
 }
 
@@ -103,13 +117,13 @@ TEST_CASE("a card that is too small, a status passed on, a stop after some steps
   const Rehearsal status = rehearse_stub(on_a_card(Bytes(kGiB)), {"-", "7"});
   CHECK(status.status == 7);
   CHECK(status.verdict == Verdict::unknown);  // whatever made it fail: what it would have taken is not known
-  CHECK(status.counters.allocated == kMi * 14);
+  CHECK(status.counters.allocated == kMi * 20);
   const Rehearsal stopped = rehearse_stub(on_a_card(Bytes(kGiB)), {}, 2);
   CHECK(stopped.status == 0);
   REQUIRE(stopped.processes.size() == 1);
   CHECK(stopped.processes[0].steps == 2);
-  REQUIRE(stopped.processes[0].places.size() == 2);
-  const Rehearsal near = rehearse_stub(on_a_card(kMi * 14 + Bytes(kGiB * 6 / 10) + kMi), {});
+  REQUIRE(stopped.processes[0].places.size() == 3);
+  const Rehearsal near = rehearse_stub(on_a_card(kMi * 20 + Bytes(kGiB * 6 / 10) + kMi), {});
   CHECK(near.verdict == Verdict::tight);
 }
 

@@ -1,5 +1,5 @@
 """A stand-in for PyTorch: its caching allocator takes each tensor from the CUDA runtime at once."""
-from . import cuda, nn, optim, version
+from . import autograd, cuda, nn, optim, version
 from .cuda import Tensor
 
 __version__ = "9.9.0+stub"

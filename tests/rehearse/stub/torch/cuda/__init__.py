@@ -64,6 +64,9 @@ class Tensor:
     def data_ptr(self):
         return self.at.value
 
+    def nbytes(self):
+        return self.n
+
     def item(self):
         value = ctypes.c_int(7)
         runtime.cudaMemcpy(ctypes.byref(value), self.at, ctypes.c_size_t(4), 2)

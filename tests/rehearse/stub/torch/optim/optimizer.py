@@ -1,8 +1,12 @@
-HOOKS = []
+BEFORE, AFTER = [], []
+
+
+def register_optimizer_step_pre_hook(hook):
+    BEFORE.append(hook)
 
 
 def register_optimizer_step_post_hook(hook):
-    HOOKS.append(hook)
+    AFTER.append(hook)
 
 
 class Optimizer:
@@ -10,5 +14,5 @@ class Optimizer:
         self.param_groups, self.state = [{"params": parameters}], {}
 
     def step(self):
-        for hook in HOOKS:
+        for hook in BEFORE + AFTER:
             hook(self, (), {})
