@@ -83,17 +83,6 @@ ProbedTime quartiles(std::vector<double> seconds) {
   return {at(0.5), at(0.25), at(0.75), static_cast<int>(seconds.size())};
 }
 
-bool same(const Ledger& a, const Ledger& b, Ledger::Instant to) {
-  if (a.now() < to || b.now() < to) return false;
-  for (Ledger::Instant i = 0; i < to; ++i) {
-    const Event &x = a.events()[i], &y = b.events()[i];
-    if (x.kind != y.kind || x.record != y.record || x.category != y.category || x.phase != y.phase ||
-        a.record(x.record).bytes != b.record(y.record).bytes)
-      return false;
-  }
-  return true;
-}
-
 Bytes peak_in(const std::vector<PhasePeak>& phases, Phase phase) {
   for (const PhasePeak& p : phases)
     if (p.phase == phase) return p.peak;
@@ -110,7 +99,7 @@ void compare_phases(Probe& out, Rig& rig, Run<Rig>& run, const DryRun& predicted
     if (p.phase != Phase::init)
       out.phases.push_back({p.phase, p.peak, peak_in(booked, p.phase), run.backend().meter.highest(p.phase), {}});
   out.events = static_cast<std::int64_t>(run.marks().after);
-  out.same_events = same(run.trainer().ledger(), predicted.ledger(), run.marks().after);
+  out.same_events = same_events(run.trainer().ledger(), predicted.ledger(), run.marks().after);
   rig.report(out, run.backend(), predicted);
 }
 

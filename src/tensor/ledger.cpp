@@ -77,4 +77,16 @@ std::vector<Ledger::Alive> Ledger::alive(Instant t) const {
   return out;
 }
 
+bool same_events(const Ledger& a, const Ledger& b, Ledger::Instant to) {
+  if (a.now() < to || b.now() < to) return false;
+  for (Ledger::Instant i = 0; i < to; ++i) {
+    const Event &x = a.events()[i], &y = b.events()[i];
+    const Record &r = a.record(x.record), &q = b.record(y.record);
+    if (x.record != y.record || x.kind != y.kind || x.category != y.category || x.phase != y.phase ||
+        r.bytes != q.bytes || !(r.shape == q.shape) || r.dtype != q.dtype)
+      return false;
+  }
+  return true;
+}
+
 }  // namespace vramplan

@@ -88,4 +88,8 @@ class Ledger {
   Phase phase_ = Phase::init;
 };
 
+/// Whether the first `to` events of both are the same, one by one: what they do, to tensors of which size, shape and
+/// type, in which phase.
+bool same_events(const Ledger& a, const Ledger& b, Ledger::Instant to);
+
 }  // namespace vramplan

@@ -55,6 +55,37 @@ __device__ inline void multiply(float* sums, const Square& left, const Square& r
     for (int i = 0; i < kMine; ++i) sums[i] += left[seat.row][e] * right[e][seat.column(i)];
 }
 
+/// Where a tile of 32 rows lies: of one head, from row `first` of `rows`.
+struct Tile {
+  const Heads& of;
+  int batch, head, first, rows;
+};
+/// sums[i] = row of a . row of b (column i), over all `width` numbers of both. `left` and `right` are for passing
+/// through.
+__device__ inline void multiply_tiles(float (&sums)[kMine], Square& left, Square& right, const Tile& a, const Tile& b,
+                                      int width) {
+  for (int c = 0; c < width; c += kSide) {
+    __syncthreads();
+    read_square(left, a.of, a.batch, a.head, a.first, a.rows, c, width);
+    read_square(right, b.of, b.batch, b.head, b.first, b.rows, c, width);
+    __syncthreads();
+    multiply_rows(sums, left, right);
+  }
+}
+/// sums[all columns] += left[row] . rows of b.
+template <int Width>
+__device__ inline void add_rows(float (&sums)[Width / kOfRow], const Square& left, Square& right, const Tile& b,
+                                int width) {
+#pragma unroll
+  for (int c = 0; c < Width; c += kSide) {
+    if (c >= width) break;
+    __syncthreads();
+    read_square(right, b.of, b.batch, b.head, b.first, b.rows, c, width);
+    __syncthreads();
+    multiply(sums + c / kOfRow, left, right);
+  }
+}
+
 __device__ inline bool seen(const Attention& a, int query, int key) {
   return query < a.s && key < a.t && (!a.causal || key <= query);
 }
@@ -96,13 +127,7 @@ __device__ inline void attend(const Attention& a) {
   const int last = a.causal ? min(a.t, query0 + kSide) : a.t;
   for (int key0 = 0; key0 < last; key0 += kSide) {
     float p[kMine] = {};
-    for (int c = 0; c < a.d; c += kSide) {
-      __syncthreads();
-      read_square(left, a.q, batch, head, query0, a.s, c, a.d);
-      read_square(right, a.k, batch, kv, key0, a.t, c, a.d);
-      __syncthreads();
-      multiply_rows(p, left, right);
-    }
+    multiply_tiles(p, left, right, {a.q, batch, head, query0, a.s}, {a.k, batch, kv, key0, a.t}, a.d);
     float highest = top;
 #pragma unroll
     for (int i = 0; i < kMine; ++i) {
@@ -124,14 +149,7 @@ __device__ inline void attend(const Attention& a) {
     top = highest;
 #pragma unroll
     for (int i = 0; i < Width / kOfRow; ++i) sums[i] *= shrink;
-#pragma unroll
-    for (int c = 0; c < Width; c += kSide) {
-      if (c >= a.dv_width) break;
-      __syncthreads();
-      read_square(right, a.v, batch, kv, key0, a.t, c, a.dv_width);
-      __syncthreads();
-      multiply(sums + c / kOfRow, left, right);
-    }
+    add_rows<Width>(sums, left, right, {a.v, batch, kv, key0, a.t}, a.dv_width);
   }
   write_rows<Width>(a.out, batch, head, query0, a.s, a.dv_width, sums, 1 / total);
   if (a.lse && seat.lane == 0 && query < a.s)
@@ -165,20 +183,9 @@ __device__ inline void attend_backward_query(const Attention& a) {
   const int last = a.causal ? min(a.t, query0 + kSide) : a.t;
   for (int key0 = 0; key0 < last; key0 += kSide) {
     float p[kMine] = {}, dp[kMine] = {};
-    for (int c = 0; c < a.d; c += kSide) {
-      __syncthreads();
-      read_square(left, a.q, batch, head, query0, a.s, c, a.d);
-      read_square(right, a.k, batch, kv, key0, a.t, c, a.d);
-      __syncthreads();
-      multiply_rows(p, left, right);
-    }
-    for (int c = 0; c < a.dv_width; c += kSide) {
-      __syncthreads();
-      read_square(left, a.dout, batch, head, query0, a.s, c, a.dv_width);
-      read_square(right, a.v, batch, kv, key0, a.t, c, a.dv_width);
-      __syncthreads();
-      multiply_rows(dp, left, right);
-    }
+    const Tile keys{a.k, batch, kv, key0, a.t};
+    multiply_tiles(p, left, right, {a.q, batch, head, query0, a.s}, keys, a.d);
+    multiply_tiles(dp, left, right, {a.dout, batch, head, query0, a.s}, {a.v, batch, kv, key0, a.t}, a.dv_width);
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < kMine; ++i) {
@@ -187,14 +194,7 @@ __device__ inline void attend_backward_query(const Attention& a) {
       const float share = x == minus_infinity() ? 0 : expf(x - sum);
       left[seat.row][seat.column(i)] = share * (dp[i] * share_left(a, batch, head, query, key) - along);
     }
-#pragma unroll
-    for (int c = 0; c < Width; c += kSide) {
-      if (c >= a.d) break;
-      __syncthreads();
-      read_square(right, a.k, batch, kv, key0, a.t, c, a.d);
-      __syncthreads();
-      multiply(to_q + c / kOfRow, left, right);
-    }
+    add_rows<Width>(to_q, left, right, keys, a.d);
   }
   write_rows<Width>(a.dq, batch, head, query0, a.s, a.d, to_q, a.scale);
 }
@@ -216,20 +216,9 @@ __device__ inline void attend_backward_key(const Attention& a) {
         sums[seat.row] = log_sum(a, batch, head, query0 + seat.row);
       }
       float p[kMine] = {}, dp[kMine] = {};
-      for (int c = 0; c < a.d; c += kSide) {
-        __syncthreads();
-        read_square(left, a.k, batch, kv, key0, a.t, c, a.d);
-        read_square(right, a.q, batch, head, query0, a.s, c, a.d);
-        __syncthreads();
-        multiply_rows(p, left, right);
-      }
-      for (int c = 0; c < a.dv_width; c += kSide) {
-        __syncthreads();
-        read_square(left, a.v, batch, kv, key0, a.t, c, a.dv_width);
-        read_square(right, a.dout, batch, head, query0, a.s, c, a.dv_width);
-        __syncthreads();
-        multiply_rows(dp, left, right);
-      }
+      const Tile queries{a.q, batch, head, query0, a.s}, gradients{a.dout, batch, head, query0, a.s};
+      multiply_tiles(p, left, right, {a.k, batch, kv, key0, a.t}, queries, a.d);
+      multiply_tiles(dp, left, right, {a.v, batch, kv, key0, a.t}, gradients, a.dv_width);
       __syncthreads();
 #pragma unroll
       for (int i = 0; i < kMine; ++i) {
@@ -239,22 +228,8 @@ __device__ inline void attend_backward_key(const Attention& a) {
         probabilities[seat.row][column] = share * share_kept;
         left[seat.row][column] = share * (dp[i] * share_kept - alongs[column]);
       }
-#pragma unroll
-      for (int c = 0; c < Width; c += kSide) {
-        if (c >= a.dv_width) break;
-        __syncthreads();
-        read_square(right, a.dout, batch, head, query0, a.s, c, a.dv_width);
-        __syncthreads();
-        multiply(to_v + c / kOfRow, probabilities, right);
-      }
-#pragma unroll
-      for (int c = 0; c < Width; c += kSide) {
-        if (c >= a.d) break;
-        __syncthreads();
-        read_square(right, a.q, batch, head, query0, a.s, c, a.d);
-        __syncthreads();
-        multiply(to_k + c / kOfRow, left, right);
-      }
+      add_rows<Width>(to_v, probabilities, right, gradients, a.dv_width);
+      add_rows<Width>(to_k, left, right, queries, a.d);
     }
   write_rows<Width>(a.dk, batch, kv, key0, a.t, a.d, to_k, a.scale);
   write_rows<Width>(a.dv, batch, kv, key0, a.t, a.dv_width, to_v, 1);
