@@ -40,6 +40,8 @@ TEST_CASE("the first line says what it ran on; what cannot be probed is refused"
   CHECK(run("probe train --backend dry --vocab 128" + sizes).out.starts_with("predicted: custom nowhere"));
   CHECK(has(run("probe train --backend cudda" + sizes).err, "cuda"));
   CHECK(run("probe train --backend host --write x.json" + sizes).status == 2);
+  CHECK(has(run("probe wach -- true").err, "did you mean 'watch'"));
+  CHECK(run("probe train -- true").status == 2);
   CHECK(run("probe watch").status == 2);
   CHECK(run("probe").status == 2);
   CHECK(run("probe train --steps 0" + sizes).status == 2);
