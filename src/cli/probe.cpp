@@ -137,6 +137,15 @@ class ProbeCommand final : public Command {
                     Exit::usage);
   }
 
+  /// The card that was measured, as the catalogue has it.
+  static std::optional<Card> catalogued(const Context& context, const Probe& p) {
+    try {
+      if (p.card) return find_card(Data(context.data_dir).gpus(), p.card->name);
+    } catch (const UserError&) {  // shares of peaks that nobody knows are not written
+    }
+    return std::nullopt;
+  }
+
   Exit train(const Context& context, bool json) {
     ProbeOptions options;
     options.on = backend();
@@ -156,8 +165,9 @@ class ProbeCommand final : public Command {
     if (!write_.empty() && (options.on == ProbeOn::host || options.on == ProbeOn::dry))
       throw UserError("what is written is of a card", "--write", "leave it out, or --backend cuda", Exit::usage);
     if (!write_.empty()) write_output(write_, "");  // a folder that is not there is told before the work
+    options.rates = !write_.empty();
     const Probe p = probe_train(job_.job(context), options);
-    if (!write_.empty()) write_output(write_, calibration_json(p));
+    if (!write_.empty()) write_output(write_, calibration_json(p, catalogued(context, p)));
     if (json)
       print(probe_json(p));
     else

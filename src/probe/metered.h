@@ -3,6 +3,8 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "backend/cuda.h"
@@ -57,11 +59,15 @@ class MeteredHost final : public HostBackend {
 /// Peaks of the card's allocator in a phase, and of the whole card as the driver has it.
 struct CardPeaks {
   Bytes allocated, reserved, device_used;
+  std::optional<Bytes> process;  ///< of the card, as NVML has it; nothing where it does not tell
 };
 
 class MeteredCuda final : public CudaBackend {
  public:
-  MeteredCuda(CudaDriver& driver, const CudaOptions& options) : CudaBackend(driver, options), driver_(driver) {}
+  using Look = std::function<std::optional<Bytes>()>;
+  /// `look` tells what this process has of the card; it may be slow, and is asked only when that has changed.
+  MeteredCuda(CudaDriver& driver, const CudaOptions& options, Look look = {})
+      : CudaBackend(driver, options), driver_(driver), look_(std::move(look)) {}
   PhaseMeter meter;
   void reset() {
     meter.reset();
@@ -101,12 +107,20 @@ class MeteredCuda final : public CudaBackend {
   void book() {
     CachingAllocator& a = memory().allocator();
     CardPeaks& p = peaks_[static_cast<std::size_t>(phase_)];
-    const CudaDriver::Memory m = driver_.memory();
+    if (a.reserved() != looked_at_) {
+      const CudaDriver::Memory m = driver_.memory();
+      device_used_ = m.total - m.free;
+      process_ = look_ ? look_() : std::nullopt;
+      looked_at_ = a.reserved();
+    }
     p = {std::max(p.allocated, a.peak_allocated()), std::max(p.reserved, a.peak_reserved()),
-         std::max(p.device_used, m.total - m.free)};
+         std::max(p.device_used, device_used_), std::max(p.process, process_)};
     a.reset_peaks();
   }
   CudaDriver& driver_;
+  Look look_;
+  Bytes looked_at_ = Bytes(UINT64_MAX), device_used_;  ///< looked_at_: reserved bytes, when the other two were read
+  std::optional<Bytes> process_;
   Phase phase_ = Phase::init;
   std::array<CardPeaks, kPhaseNames.size()> peaks_{};
 };

@@ -5,40 +5,34 @@
 namespace vramplan {
 namespace {
 
-/// NVML's view of the card, where there is NVML.
-class Looks {
- public:
-  Looks(const CudaDriver& driver, int device) {
-    try {
-      nvml_ = std::make_unique<Nvml>();
-      use_.emplace(*nvml_, nvml_device(*nvml_, driver.uuid(device), device));
-    } catch (const UserError&) {  // without it there is the driver's own figure of the whole card
-    }
-  }
-  Bytes now() { return use_ ? use_->now() : Bytes(); }
-  std::optional<Bytes> more() { return use_ ? std::optional(use_->more()) : std::nullopt; }
-  bool by_process() const { return use_ && use_->by_process(); }
-
- private:
-  std::unique_ptr<Nvml> nvml_;
-  std::optional<CardUse> use_;
-};
-
 Bytes difference(Bytes a, Bytes b) { return a > b ? a - b : Bytes(); }
 
 }  // namespace
 
-CardRig::CardRig(int device, const AllocatorOptions& allocator, bool cublas) : options_{allocator, nullptr, {}} {
-  if (device >= driver_.count())
-    throw UserError(fmt::format("there are {} devices", driver_.count()), "--device", "the first is 0", Exit::usage);
-  Looks looks(driver_, device);
-  const Bytes others = looks.now();
+CardLooks::CardLooks(const CudaDriver& driver, int device) {
+  if (device >= driver.count())
+    throw UserError(fmt::format("there are {} devices", driver.count()), "--device", "the first is 0", Exit::usage);
+  try {
+    nvml_ = std::make_unique<Nvml>();
+    use_.emplace(*nvml_, nvml_device(*nvml_, driver.uuid(device), device));
+  } catch (const UserError&) {  // without it there is the driver's own figure of the whole card
+  }
+}
+
+std::optional<Bytes> CardLooks::process() {
+  const Bytes used = now();
+  return by_process() ? std::optional(used) : std::nullopt;
+}
+
+CardRig::CardRig(int device, const AllocatorOptions& allocator, bool cublas)
+    : looks_(driver_, device), options_{allocator, nullptr, {}} {
+  const Bytes others = looks_.now();
   driver_.enter(device);
   card_.name = driver_.name();
   card_.uuid = driver_.uuid(device);
-  const auto context = looks.more();
+  const auto context = looks_.more();
   const MeteredCuda backend(driver_, options_);
-  const auto module = looks.more();
+  const auto module = looks_.more();
   if (cublas) {
     cublas_ = std::make_unique<Cublas>();
     options_.cublas = cublas_.get();
@@ -47,7 +41,7 @@ CardRig::CardRig(int device, const AllocatorOptions& allocator, bool cublas) : o
   const CudaDriver::Memory m = driver_.memory();
   card_.total = m.total;
   card_.free = m.free;
-  card_.by_process = looks.by_process();
+  card_.by_process = looks_.by_process();
   if (!context) {
     card_.outside.push_back({"context, kernels and other programs", m.total - m.free});
     return;
@@ -59,7 +53,7 @@ CardRig::CardRig(int device, const AllocatorOptions& allocator, bool cublas) : o
   };
   own("primary context", *context);
   own("module of kernels", module.value_or(Bytes()));
-  if (cublas) own("cuBLAS", looks.more().value_or(Bytes()));
+  if (cublas) own("cuBLAS", looks_.more().value_or(Bytes()));
 }
 
 void CardRig::check(const DryRun& predicted) const {
@@ -78,7 +72,8 @@ void CardRig::report(Probe& out, MeteredCuda& backend, const DryRun& predicted) 
   for (ProbedPhase& p : out.phases) {
     const CardPeaks seen = backend.peaks(p.phase);
     CardPhase& c = p.card.emplace();
-    c.allocated = seen.allocated, c.reserved = seen.reserved, c.device_used = seen.device_used;
+    c.allocated = seen.allocated, c.reserved = seen.reserved, c.device_used = seen.device_used,
+    c.process = seen.process;
     for (const DryRun::AllocatorPhase& e : expected)
       if (e.phase == p.phase) c.predicted_allocated = e.allocated, c.predicted_reserved = e.reserved;
     tensors = std::max(tensors, p.measured);

@@ -30,13 +30,34 @@ class HostRig {
   void report(Probe&, MeteredHost&, const DryRun&) const {}
 };
 
+/// NVML's view of a card, where there is NVML.
+class CardLooks {
+ public:
+  CardLooks(const CudaDriver& driver, int device);
+  /// Used by this process, or by all while it has no line of its own; nothing without NVML.
+  Bytes now() { return use_ ? use_->now() : Bytes(); }
+  std::optional<Bytes> more() { return use_ ? std::optional(use_->more()) : std::nullopt; }
+  bool by_process() const { return use_ && use_->by_process(); }
+  std::optional<Bytes> process();
+
+ private:
+  std::unique_ptr<Nvml> nvml_;
+  std::optional<CardUse> use_;
+};
+
 class CardRig {
  public:
   using Backend = MeteredCuda;
   /// Enters the device and loads the kernels once, to see what that takes. Throws UserError without a driver or card,
   /// or without cuBLAS where that is asked for.
   CardRig(int device, const AllocatorOptions& allocator, bool cublas);
-  std::unique_ptr<MeteredCuda> make() { return std::make_unique<MeteredCuda>(driver_, options_); }
+  std::unique_ptr<MeteredCuda> make() {
+    return std::make_unique<MeteredCuda>(driver_, options_, [this] { return looks_.process(); });
+  }
+  CardRates rates(DType type) {
+    CudaBackend backend(driver_, options_);
+    return measure_rates(backend, type, card_.free);
+  }
   void check(const DryRun& predicted) const;
   /// After the second step.
   void report(Probe& out, MeteredCuda& backend, const DryRun& predicted) const;
@@ -46,6 +67,7 @@ class CardRig {
   KernelMemory kernels() const { return {options_.workspace, options_.workspace, false}; }
 
   CudaDriver driver_;
+  CardLooks looks_;
   std::unique_ptr<Cublas> cublas_;
   CudaOptions options_;
   ProbedCard card_;

@@ -222,7 +222,10 @@ Probe probe_train(const Job& asked, const ProbeOptions& options) {
     predict_only(out);
   } else if (const auto card = card_for(out, options)) {
     out.backend = "cuda";
+    out.cublas = options.cublas;
     probe_on(*card, out, options);
+    const Precision p = out.job.run.precision;
+    if (options.rates) out.rates = card->rates(autocast_type(p).value_or(parameter_type(p)));
   } else {
     out.backend = "host";
     HostRig host;

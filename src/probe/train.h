@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "probe/rates.h"
 #include "vramplan/estimate/job.h"
 #include "vramplan/tensor/category.h"
 
@@ -14,6 +15,7 @@ namespace vramplan {
 /// Of a card: its allocator beside the simulation of it, and all that the card holds as its driver has it.
 struct CardPhase {
   Bytes predicted_allocated, allocated, predicted_reserved, reserved, device_used;
+  std::optional<Bytes> process;  ///< what NVML tells of this process
 };
 
 /// Three ways to know the same bytes: the prediction, the ledger of the run, and what was allocated while it ran.
@@ -50,6 +52,8 @@ struct Probe {
   std::string backend;              ///< "cuda", "host" or "dry"
   std::string why_not_cuda;         ///< where the choice was ours
   std::optional<ProbedCard> card;   ///< of cuda
+  std::optional<CardRates> rates;   ///< where they were asked for
+  bool cublas = false;              ///< made the products
   std::vector<ProbedPhase> phases;  ///< of the second step
   std::int64_t events = 0;          ///< of the ledger
   bool same_events = false;         ///< prediction and run booked the same, event by event
@@ -73,6 +77,7 @@ struct ProbeOptions {
   ProbeOn on = ProbeOn::host;
   int device = 0;       ///< of CUDA
   bool cublas = false;  ///< makes the products of a card
+  bool rates = false;   ///< also measure how fast the card is
 };
 
 /// Runs the job. Throws UserError when what is free is less than the prediction, as `estimate` does, without a card

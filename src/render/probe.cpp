@@ -71,14 +71,14 @@ std::string tensors(const Probe& p) {
 /// What the card's allocator and driver show, and what is on the card beside tensors.
 std::string card(const Probe& p) {
   if (!p.card) return {};
-  Table t({false, true, true, true, true, false, true});
-  t.add({"phase", "allocated", "predicted", "reserved", "predicted", "", "device used"});
+  Table t({false, true, true, true, true, false, true, true});
+  t.add({"phase", "allocated", "predicted", "reserved", "predicted", "", "process", "device used"});
   for (const ProbedPhase& phase : p.phases) {
     const CardPhase& c = *phase.card;
     t.add({std::string(name_of(phase.phase)), format_bytes(c.allocated), format_bytes(c.predicted_allocated),
            format_bytes(c.reserved), format_bytes(c.predicted_reserved),
            equal_or_not(c.allocated == c.predicted_allocated && c.reserved == c.predicted_reserved),
-           format_bytes(c.device_used)});
+           c.process ? format_bytes(*c.process) : "not told", format_bytes(c.device_used)});
   }
   Table outside({false, true});
   for (const ProbedCard::Part& part : p.card->outside) outside.add({part.name, format_bytes(part.bytes)});
@@ -87,11 +87,9 @@ std::string card(const Probe& p) {
 }
 
 json card_of(const CardPhase& c) {
-  return {{"predicted_allocated", c.predicted_allocated.count()},
-          {"allocated", c.allocated.count()},
-          {"predicted_reserved", c.predicted_reserved.count()},
-          {"reserved", c.reserved.count()},
-          {"device_used", c.device_used.count()}};
+  return {{"predicted_allocated", c.predicted_allocated.count()},     {"allocated", c.allocated.count()},
+          {"predicted_reserved", c.predicted_reserved.count()},       {"reserved", c.reserved.count()},
+          {"process", c.process ? json(c.process->count()) : json()}, {"device_used", c.device_used.count()}};
 }
 
 json card_of(const ProbedCard& c) {
@@ -155,7 +153,7 @@ std::string probe_json(const Probe& p) {
   return document_text(j);
 }
 
-std::string calibration_json(const Probe& p) {
+std::string calibration_json(const Probe& p, const std::optional<Card>& card) {
   if (!p.card || !p.card->by_process)
     throw UserError(p.card ? "the driver does not tell what this process has of the card" : "no card was measured",
                     "--write", "probe on a card, with --backend cuda", Exit::usage);
@@ -174,7 +172,21 @@ std::string calibration_json(const Probe& p) {
                 {"device_used", highest.device_used.count()},
                 {"seconds", p.time->median},
                 {"flops_per_second", p.flops / p.time->median}};
-  return json{{"context_bytes", p.card->context.count()}, {"measured", json::array({measured})}}.dump(2) + "\n";
+  if (p.rates)
+    measured.update({{"products_by", p.cublas ? "cublas" : "own"},
+                     {"product_flops_per_second", p.rates->matrix},
+                     {"copy_bytes_per_second", p.rates->memory}});
+  json file{{"context_bytes", p.card->context.count()}};
+  if (card && p.rates) {
+    const double peak = p.rates->type == DType::fp32   ? card->tflops.fp32
+                        : p.rates->type == DType::fp16 ? card->tflops.fp16
+                                                       : card->tflops.bf16;
+    if (card->bandwidth_gbs > 0)
+      file["efficiency"]["memory"] = std::min(1.0, p.rates->memory / (card->bandwidth_gbs * 1e9));
+    if (p.cublas && peak > 0) file["efficiency"]["matrix"] = std::min(1.0, p.rates->matrix / (peak * 1e12));
+  }
+  file["measured"] = json::array({measured});
+  return file.dump(2) + "\n";
 }
 
 }  // namespace vramplan

@@ -63,11 +63,28 @@ TEST_CASE("on a card: its allocator beside the simulation, what is in no ledger,
   CHECK(j.at("bitwise") == "equal");
   CHECK(j.at("card").at("by_process") == true);
   CHECK(j.at("card").at("context_bytes") == 304 << 20);
+  CHECK(j.at("phases").at(0).at("card").at("process") ==
+        j.at("phases").at(0).at("card").at("device_used"));  // alone on it
   CHECK(j.at("phases").at(0).at("card").at("reserved") == j.at("phases").at(0).at("card").at("predicted_reserved"));
   const auto e = run("estimate --model gpt2 --gpu t4 --seq 64 --json --calibration " + file);
   REQUIRE(e.status == 0);
   for (const json& row : json::parse(e.out).at("tree").at("children"))
     if (row.at("name") == "[cuda context]") CHECK(row.at("bytes") == 304 << 20);
+  // Of a card that the catalogue knows: the share of its bandwidth, and with cuBLAS that of its products.
+  REQUIRE(run(job + " --gemm cublas --write " + file, "",
+              driver + "PROBE_STAND_IN_CUBLAS=" STAND_IN_CUDA " STAND_IN_NAME='NVIDIA A100-SXM4-80GB' ")
+              .status == 0);
+  const json rates = json::parse(vramplan::test::slurp(file));
+  for (const char* what : {"memory", "matrix"}) {
+    CHECK(rates.at("efficiency").at(what).get<double>() > 0);
+    CHECK(rates.at("efficiency").at(what).get<double>() < 0.1);  // a CPU plays it
+  }
+  CHECK(rates.at("measured").at(0).at("products_by") == "cublas");
+  const std::string on_a100 = "estimate --model gpt2 --gpu a100-sxm4-80gb --seq 64 --json";
+  const auto slow = run(on_a100 + " --calibration " + file), stated = run(on_a100);
+  CHECK(slow.status == 0);
+  CHECK(json::parse(slow.out).at("time").at("step").get<double>() >
+        10 * json::parse(stated.out).at("time").at("step").get<double>());
   CHECK(has(run(job, "", driver).out, "Not in the ledger:"));
   const auto full = run("probe train --model gpt2 --micro-batch 8 --seq 1024", "", driver);
   CHECK(full.status == 1);

@@ -1,7 +1,7 @@
 // A library in the place of the CUDA driver, of cuBLAS and of NVRTC, which books what it gives in the table that the
 // stand-in of NVML reads, and runs our own kernels on the CPU. STAND_IN_... : CUINIT, a status; TABLE, that file;
 // LARGEST, bytes of the largest block that can be had at once; FAIL_AT, the number of the allocation that finds no
-// memory; CAPABILITY, of the card (90 for 9.0).
+// memory; CAPABILITY, of the card (90 for 9.0); NAME, its.
 #include <unistd.h>
 
 #include <algorithm>
@@ -98,7 +98,8 @@ CALL int cuLaunchKernel(void* kernel, unsigned x, unsigned y, unsigned z, unsign
 }
 CALL int cuCtxSynchronize() { return 0; }
 CALL int cuDeviceGetName(char* name, int size, int) {
-  return std::strncpy(name, "Stand-in 1 GB", static_cast<std::size_t>(size)), 0;
+  const char* own = std::getenv("STAND_IN_NAME");
+  return std::strncpy(name, own ? own : "Stand-in 1 GB", static_cast<std::size_t>(size)), 0;
 }
 CALL int cuDeviceGetAttribute(int* value, int which, int) {
   const auto capability = static_cast<int>(number("STAND_IN_CAPABILITY", 90));
