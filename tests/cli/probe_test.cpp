@@ -68,7 +68,8 @@ TEST_CASE("on a card: its allocator beside the simulation, what is in no ledger,
   CHECK(j.at("phases").at(0).at("card").at("reserved") == j.at("phases").at(0).at("card").at("predicted_reserved"));
   const auto e = run("estimate --model gpt2 --gpu t4 --seq 64 --json --calibration " + file);
   REQUIRE(e.status == 0);
-  for (const json& row : json::parse(e.out).at("tree").at("children"))
+  const json estimated = json::parse(e.out);
+  for (const json& row : estimated.at("tree").at("children"))
     if (row.at("name") == "[cuda context]") CHECK(row.at("bytes") == 304 << 20);
   // Of a card that the catalogue knows: the share of its bandwidth, and with cuBLAS that of its products.
   REQUIRE(run(job + " --gemm cublas --write " + file, "",
