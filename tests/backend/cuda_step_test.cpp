@@ -43,7 +43,10 @@ std::uint64_t sum_of_gradients(Backend& on, Trainer& t) {
 
 TEST_CASE("every small model: ledger of the dry run, gradients of the host, bits of the step without checkpointing") {
   test::Card card;
-  for (const test::NamedModel& m : test::small_models())
+  for (const test::NamedModel& m : test::small_models()) {
+#ifdef __SANITIZE_ADDRESS__  // it sees nothing of the emulated kernels, where the time goes
+    if (m.name != "gpt2 with dropout" && m.name != "qwen2") continue;
+#endif
     for (AttentionForm a : {AttentionForm::eager, AttentionForm::sdpa})
       for (Precision p : {Precision::fp32, Precision::bf16, Precision::amp_bf16}) {
         CAPTURE(m.name);
@@ -67,6 +70,7 @@ TEST_CASE("every small model: ledger of the dry run, gradients of the host, bits
         recomputed.step();
         CHECK(sum_of_gradients(cuda, recomputed) == without);
       }
+  }
 }
 
 TEST_CASE("every optimizer steps as on the host") {
