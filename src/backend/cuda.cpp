@@ -46,15 +46,11 @@ void CudaBackend::tril(const Tensor& y) {
 }
 
 void CudaBackend::unary(Unary op, const Tensor& y, const Tensor& x, double a) {
-  if (const std::int64_t n = y.numel())
-    kernels_.run("unary", CudaKernels::grid_of(n), static_cast<int>(op), view(y), static_cast<long long>(n),
-                 view(x, y.shape()), static_cast<float>(a));
+  kernels_.each("unary", y.numel(), view(y), static_cast<int>(op), view(x, y.shape()), static_cast<float>(a));
 }
 
 void CudaBackend::binary(Binary op, const Tensor& y, const Tensor& a, const Tensor& b) {
-  if (const std::int64_t n = y.numel())
-    kernels_.run("binary", CudaKernels::grid_of(n), static_cast<int>(op), view(y), static_cast<long long>(n),
-                 view(a, y.shape()), view(b, y.shape()));
+  kernels_.each("binary", y.numel(), view(y), static_cast<int>(op), view(a, y.shape()), view(b, y.shape()));
 }
 
 void CudaBackend::accumulate(const Tensor& y, const Tensor& x, double a) {

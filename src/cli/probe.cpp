@@ -54,12 +54,10 @@ class ProbeCommand final : public Command {
   Exit run(const Context& context) override {
     const std::string what = words_.size() == 1 ? words_[0] : "";
     const bool json = std::find(context.typed.begin(), context.typed.end(), "--json") != context.typed.end();
-    constexpr std::string_view kAll[]{"train", "device", "watch", "overhead"};
-    if (std::find(std::begin(kAll), std::end(kAll), what) == std::end(kAll))
-      throw UserError(
-          what.empty() ? "what to probe?" : fmt::format("'{}' cannot be probed", what), "probe",
-          did_you_mean(what, {"train", "device", "watch", "overhead"}, "known: train, device, watch, overhead"),
-          Exit::usage);
+    const std::vector<std::string> all{"train", "device", "watch", "overhead"};
+    if (std::find(all.begin(), all.end(), what) == all.end())
+      throw UserError(what.empty() ? "what to probe?" : fmt::format("'{}' cannot be probed", what), "probe",
+                      did_you_mean(what, all, "known: train, device, watch, overhead"), Exit::usage);
     if (what != "watch" && !context.rest.empty())
       throw UserError("only a command that is watched stands behind --", context.rest[0], "vramplan probe watch -- ...",
                       Exit::usage);

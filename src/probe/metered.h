@@ -8,7 +8,6 @@
 #include <string>
 
 #include "backend/cuda.h"
-#include "backend/dry.h"
 #include "backend/host.h"
 #include "tensor/ledger.h"
 #include "vramplan/base/error.h"

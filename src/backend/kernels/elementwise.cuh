@@ -79,12 +79,12 @@ __global__ void tril(View y, int64 n, int64 columns) {
   for (int64 i = first_element(); i < n; i += grid_step()) put_any(y, i, i % columns <= i / columns ? 1.0F : 0.0F);
 }
 
-__global__ void unary(int op, View y, int64 n, View x, float a) {
+__global__ void unary(View y, int64 n, int op, View x, float a) {
   for (int64 i = first_element(); i < n; i += grid_step())
     put_any(y, i, apply(static_cast<Unary>(op), any_at(x, i), a));
 }
 
-__global__ void binary(int op, View y, int64 n, View a, View b) {
+__global__ void binary(View y, int64 n, int op, View a, View b) {
   for (int64 i = first_element(); i < n; i += grid_step())
     put_any(y, i, apply(static_cast<Binary>(op), any_at(a, i), any_at(b, i)));
 }
