@@ -2,7 +2,8 @@
 writes what PyTorch's own counters say. The program is left as it is.
 
 Environment: VGPU_REPORT, the folder for PID.torch.json; VRAMPLAN_STEPS, optimizer steps after which the program ends;
-VRAMPLAN_PLACES=0, no list of the lines that allocate; VRAMPLAN_PADDED=1, attention masks mask something; VRAMPLAN_WORLD=N, the program is rank 0 of N.
+VRAMPLAN_PLACES=0, no list of the lines that allocate; VRAMPLAN_WORLD=N, the program is rank 0 of N. What vramplan_settled.py reads is
+said there.
 """
 import atexit
 import ctypes
@@ -15,7 +16,9 @@ import re
 import sys
 import time
 
+import vramplan_settled as settled
 from vramplan_at_import import AtImport, run_the_next_sitecustomize
+from vramplan_places import TORCH, at_the_peak, place_of, timeline
 
 FOLDER = os.environ.get("VGPU_REPORT", "")
 HISTORY = 1_000_000  # allocations and releases whose places are remembered
@@ -138,7 +141,8 @@ class Watch:
         return self.reset(device)
 
     # what is written ------------------------------------------------------------------------------------------------
-    KINDS = {"allocated": ("allocated_bytes", "all"), "reserved": ("reserved_bytes", "all"), "active": ("active_bytes", "all")}
+    KINDS = {"allocated": ("allocated_bytes", "all"), "reserved": ("reserved_bytes", "all"), "active": ("active_bytes", "all"),
+             "inactive_split": ("inactive_split_bytes", "all")}
 
     def note_peaks(self):
         """Peaks since the last reset, kept per device for the report and for the program; returns them by device."""
@@ -210,7 +214,7 @@ class Watch:
         devices = [{"device": d, **kept, "steps": [s[d] for s in self.steps if d in s]} for d, kept in sorted(self.highest.items())]
         report = {"pid": os.getpid(), "torch": str(self.torch.__version__), "cuda_build": self.cuda_build,
                   "rank": int(os.environ.get("RANK", "0")), "world": int(os.environ.get("WORLD_SIZE", "1")), "steps": len(self.steps),
-                  "out_of_memory": self.failed, "assumed": sorted(ASSUMED), "devices": devices, "places": places or [], "timeline": timeline,
+                  "out_of_memory": self.failed, "assumed": sorted(settled.ASSUMED), "devices": devices, "places": places or [], "timeline": timeline,
                   "reads": [{"place": place, "count": count} for place, count in sorted(READS.items(), key=lambda r: -r[1])[:20]]}
         path = os.path.join(FOLDER, f"{os.getpid()}.torch.json")
         with open(path + ".part", "w") as file:
@@ -244,7 +248,7 @@ READS = {}
 
 def note_read(size):
     """Where the program reads from the card, which answers zeros."""
-    if SETTLING:
+    if settled.ASKED:
         return
     frames, frame = [], sys._getframe(1)
     while frame is not None and len(frames) < 60:
@@ -255,121 +259,6 @@ def note_read(size):
         READS[place] = READS.get(place, 0) + 1
 
 
-def at_the_peak(trace, addresses):
-    """[{kind, place, during, bytes, count}], the largest first, of the allocations alive at the highest sum of them."""
-    live, total, highest, peak = {}, 0, 0, 0
-    for i, entry in enumerate(trace):
-        if entry["action"] == "alloc":
-            live[entry["addr"]] = entry["size"]
-            total += entry["size"]
-            if total > highest:
-                highest, peak = total, i
-        elif entry["action"] == "free_requested":
-            total -= live.pop(entry["addr"], 0)
-    alive = {}
-    for entry in trace[:peak + 1]:
-        if entry["action"] == "alloc":
-            alive[entry["addr"]] = entry
-        elif entry["action"] == "free_requested":
-            alive.pop(entry["addr"], None)
-    sums = {}
-    for entry in alive.values():
-        frames = entry.get("frames", [])
-        during = during_of(frames)
-        key = (kind_of(entry, during, addresses), place_of(frames), during)
-        size, count = sums.get(key, (0, 0))
-        sums[key] = (size + entry["size"], count + 1)
-    rows = [{"kind": kind, "place": place, "during": during, "bytes": size, "count": count}
-            for (kind, place, during), (size, count) in sums.items()]
-    return sorted(rows, key=lambda r: -r["bytes"])[:200]
-
-
-KIND_DURING = {"forward or setup": "activations", "backward": "activation gradients", "recompute": "recomputed activations",
-               "optimizer": "temporaries"}
-NOT_THE_PROGRAM = re.compile(r"^<|importlib|sitecustomize\.py$")
-TORCH = {"folder": "/torch/"}  # where it is installed, once that is known
-
-
-def in_torch(filename, part=""):
-    return filename.startswith(TORCH["folder"] + part)
-
-
-def kind_of(entry, during, addresses):
-    kind, size = addresses.get(entry["addr"], (None, 0))
-    if size != entry["size"] or kind == "gradients" and during != "backward":  # something else lay there before
-        return KIND_DURING[during]
-    return kind
-
-
-def timeline(trace, addresses, stretches=900):
-    """Live bytes by kind through the run: the highest instant of each of so many stretches of it, so that no peak is lost."""
-    live, sums, total, during, samples, highest = {}, {}, 0, "forward or setup", [], None
-    each = max(1, -(-len(trace) // stretches))
-    for i, entry in enumerate(trace):
-        if entry["action"] == "alloc":
-            during = during_of(entry.get("frames", []))
-            kind = kind_of(entry, during, addresses)
-            live[entry["addr"]] = kind, entry["size"]
-            sums[kind] = sums.get(kind, 0) + entry["size"]
-            total += entry["size"]
-        elif entry["action"] == "free_requested" and entry["addr"] in live:
-            kind, size = live.pop(entry["addr"])
-            sums[kind] -= size
-            total -= size
-        if highest is None or total > highest["live"]:
-            highest = {"event": i, "during": during, "live": total, "kinds": dict(sums)}
-        if (i + 1) % each == 0 or i + 1 == len(trace):
-            samples.append(highest)
-            highest = None
-    return {"events": len(trace), "samples": samples}
-
-
-def during_of(frames):
-    """What the step was doing."""
-    if not frames:  # threads of the autograd engine run no Python
-        return "backward"
-    if any(in_torch(frame["filename"], "optim/") for frame in frames):
-        return "optimizer"
-    names = {frame["name"] for frame in frames}
-    if any("unpack_hook" in name or "recompute_fn" in name for name in names):
-        return "recompute"
-    # a thread of the engine that runs a hook begins inside of PyTorch
-    return "backward" if "_engine_run_backward" in names or in_torch(frames[-1]["filename"]) else "forward or setup"
-
-
-def place_of(frames):
-    """The innermost line outside of PyTorch."""
-    if not frames:
-        return "(autograd engine)"
-    for frame in frames:
-        if not in_torch(frame["filename"]) and not NOT_THE_PROGRAM.search(frame["filename"]):
-            return f"{frame['filename']}:{frame['line']} {frame['name']}"
-    return "(inside PyTorch)"
-
-
-def settle_masks(masking):
-    """transformers reads from the card whether sequences are packed and whether a mask masks anything. Here both reads
-    would give zeros; sequences are taken as not packed and, but for --padded, as full."""
-    def replace(name, answer):
-        original = getattr(masking, name, None)
-        if original is None:
-            return
-        def asked(*args, **kwargs):  # the original allocates what it allocates
-            SETTLING.append(name)
-            original(*args, **kwargs)
-            SETTLING.pop()
-            ASSUMED.add(ASSUMPTIONS[name])
-            return answer
-        setattr(masking, name, asked)
-
-    replace("find_packed_sequence_indices", None)
-    if os.environ.get("VRAMPLAN_PADDED", "0") == "0":
-        replace("fast_all", True)
-
-
-ASSUMPTIONS = {"find_packed_sequence_indices": "sequences are not packed (transformers reads that from the card)",
-               "fast_all": "attention masks mask nothing (transformers reads that from the card; --padded if they do)"}
-ASSUMED, SETTLING = set(), []
 CUDA_BUILD = {}
 
 
@@ -380,26 +269,9 @@ def before_torch(spec):
 
 def after_torch(torch):
     Watch(torch, CUDA_BUILD["torch"]).start()
-    if WORLD > 1:
-        stand_alone()
-
-
-WORLD = int(os.environ.get("VRAMPLAN_WORLD", "1"))
-
-
-def stand_alone():
-    """Rank 0 of a world of which there is no other process: nobody is waited for, and collectives succeed at once."""
-    import torch.distributed as dist
-    original = dist.init_process_group
-
-    def alone(*args, **kwargs):
-        return original("nccl", rank=0, world_size=WORLD, store=dist.HashStore())
-
-    for module in (dist, dist.distributed_c10d, sys.modules.get("torch.distributed.device_mesh")):
-        if hasattr(module, "init_process_group"):
-            module.init_process_group = alone
 
 
 sys.meta_path.insert(0, AtImport("torch", before_torch, after_torch))
-sys.meta_path.insert(0, AtImport("transformers.masking_utils", lambda spec: None, settle_masks))
+for name, settle in settled.MODULES.items():
+    sys.meta_path.insert(0, AtImport(name, lambda spec: None, settle))
 run_the_next_sitecustomize(__file__)

@@ -42,7 +42,7 @@ std::optional<Side> side_of(const kernels::Matrix& m, long long lines, long long
   return std::nullopt;
 }
 
-void check(int status, const char* call) {
+void check_cublas(int status, const char* call) {
   if (status != 0)
     throw UserError(fmt::format("cuBLAS fails with status {}", status), call, "probe without --gemm cublas");
 }
@@ -65,7 +65,7 @@ Cublas::Cublas() : library_({"libcublas.so.13", "libcublas.so.12", "libcublas.so
   if (!create)
     throw UserError(fmt::format("cuBLAS is not here: {}", library_.why_not()), "--gemm",
                     "install the CUDA toolkit's, or leave --gemm out: our own kernels need no library");
-  check(create(&handle_), "cublasCreate");
+  check_cublas(create(&handle_), "cublasCreate");
 }
 
 Cublas::~Cublas() {
@@ -82,12 +82,13 @@ bool Cublas::multiply(const kernels::Product& p, std::byte* workspace, std::size
   if (!run || !set_workspace || !in || !out || p.a.type != p.b.type || (out != in && out != kReal32) || !left ||
       !right || p.y.column != 1 || std::max({p.rows, p.columns, p.depth, p.batch, p.y.row}) > kMost)
     return false;
-  check(set_workspace(handle_, workspace, bytes), "cublasSetWorkspace");
-  check(run(handle_, left->operation, right->operation, static_cast<int>(p.columns), static_cast<int>(p.rows),
-            static_cast<int>(p.depth), &p.alpha, p.b.data, *in, left->leading, p.b.batch, p.a.data, *in, right->leading,
-            p.a.batch, &p.beta, p.y.data, *out, static_cast<int>(std::max(p.y.row, p.columns)), p.y.batch,
-            static_cast<int>(p.batch), in == kReal32 ? kCompute32Pedantic : kCompute32, kDefaultAlgorithm),
-        "cublasGemmStridedBatchedEx");
+  check_cublas(set_workspace(handle_, workspace, bytes), "cublasSetWorkspace");
+  check_cublas(
+      run(handle_, left->operation, right->operation, static_cast<int>(p.columns), static_cast<int>(p.rows),
+          static_cast<int>(p.depth), &p.alpha, p.b.data, *in, left->leading, p.b.batch, p.a.data, *in, right->leading,
+          p.a.batch, &p.beta, p.y.data, *out, static_cast<int>(std::max(p.y.row, p.columns)), p.y.batch,
+          static_cast<int>(p.batch), in == kReal32 ? kCompute32Pedantic : kCompute32, kDefaultAlgorithm),
+      "cublasGemmStridedBatchedEx");
   return true;
 }
 

@@ -7,8 +7,11 @@ namespace vramplan {
 
 /// `whose`: "rehearse" or "probe".
 inline HookFiles hook_files(const Data& data, const std::string& whose) {
-  return {{"sitecustomize.py", data.text(whose + "/sitecustomize.py")},
-          {"vramplan_at_import.py", data.text("hook/vramplan_at_import.py")}};
+  HookFiles files{{"sitecustomize.py", data.text(whose + "/sitecustomize.py")},
+                  {"vramplan_at_import.py", data.text("hook/vramplan_at_import.py")}};
+  if (whose == "rehearse")
+    for (const char* name : {"vramplan_places.py", "vramplan_settled.py"}) files[name] = data.text(whose + "/" + name);
+  return files;
 }
 
 }  // namespace vramplan

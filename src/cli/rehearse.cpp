@@ -42,6 +42,7 @@ class RehearseCommand final : public Command {
         {"--compare", "", "set the estimate for the same flags beside it", &compare_, r},
         {"--no-places", "", "do not remember which lines allocate: faster", &no_places_, r},
         {"--padded", "", "sequences are padded: attention masks that mask nothing are dropped otherwise", &padded_, r},
+        {"--routing", "HOW", "tokens to experts, where the program reads it back: uniform or skewed", &routing_, r},
         {"--try-expandable", "", "run it a second time, silently, with expandable segments", &expandable_, r},
         {"--strict", "", "make calls that have no answer here an error", &strict_, r},
         {"--html", "FILE", "also write the report as a page: what lived when, phases, lines", &html_, r},
@@ -89,6 +90,7 @@ class RehearseCommand final : public Command {
     o.strict = strict_;
     o.places = !no_places_;
     o.padded = padded_;
+    o.routing = word(kRoutings, routing_, "--routing", Routing::uniform);
     const std::int64_t cards = count_or(gpus_, "--gpus", 1);
     if (cards < 1 || cards > 64) throw UserError("1 to 64 cards", "--gpus", "for example --gpus 8", Exit::usage);
     o.cards = static_cast<int>(cards);
@@ -108,7 +110,7 @@ class RehearseCommand final : public Command {
 
   JobFlags job_;
   std::vector<std::string> command_;
-  std::string gpus_, world_, steps_, json_, html_;
+  std::string gpus_, world_, steps_, json_, html_, routing_;
   bool compare_ = false, no_places_ = false, padded_ = false, strict_ = false, expandable_ = false;
 };
 

@@ -57,6 +57,9 @@ Card card_of(const json& j) {
   c.usable = known ? Bytes(j.at("usable_mib").get<std::uint64_t>()) * kMiB : c.nominal;
   c.usable_basis = known ? j.value("usable_basis", "catalogue") : "advertised size: nothing better is known";
   c.bandwidth_gbs = j.value("bandwidth_gbs", 0.0);
+  c.l2 = Bytes(j.value("l2_mib", std::uint64_t{0})) * kMiB;
+  c.bus_bits = j.value("memory_bus_bits", 0);
+  c.clock_mhz = j.value("boost_mhz", 0);
   if (const auto rates = j.find("tflops_dense"); rates != j.end())
     c.tflops = {rates->value("fp32", 0.0), rates->value("fp16", 0.0), rates->value("bf16", 0.0),
                 rates->value("int8", 0.0)};

@@ -10,8 +10,8 @@
 namespace vramplan {
 namespace {
 
-EagerAttention attend(Tape& t, const ModelConfig& c, const Tensor& q, const Tensor& k, const Tensor& v,
-                      const Tensor& mask, const AttentionChoice& choice) {
+EagerAttention attend_gpt2(Tape& t, const ModelConfig& c, const Tensor& q, const Tensor& k, const Tensor& v,
+                           const Tensor& mask, const AttentionChoice& choice) {
   const double factor = 1 / std::sqrt(static_cast<double>(c.head_dim));
   EagerArgs eager = choice.kept;
   eager.scale = factor;
@@ -33,7 +33,7 @@ EagerAttention attention(Tape& t, const ModelConfig& c, const LayerWeights& w, c
   const Tensor q = heads(parts[0]);
   update_cache(t, choice, k, v);
   const Attend core = [&t, &c, mask, choice](const Tensor& queries, const Tensor& keys, const Tensor& values) {
-    return attend(t, c, queries, keys, values, mask, choice);
+    return attend_gpt2(t, c, queries, keys, values, mask, choice);
   };
   EagerAttention a = run_attention(t, choice, core, q, k, v);
   a.out = contiguous(t, reshape(t, a.out, {x.size(0), x.size(1), c.hidden}));
@@ -42,7 +42,8 @@ EagerAttention attention(Tape& t, const ModelConfig& c, const LayerWeights& w, c
   return a;
 }
 
-Tensor mlp(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const RecomputedParts& recomputed) {
+Tensor mlp_gpt2(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x,
+                const RecomputedParts& recomputed) {
   At here(t, "mlp");
   Tensor hidden = conv1d(t, x, w.up.weight, w.up.bias);  // [b, s, f]
   hidden = run_part(
@@ -69,7 +70,8 @@ Tensor gpt2_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Te
   residual = hidden;
   hidden = norm(w.norm2, hidden);
   const Tensor fed = run_part(
-      t, parts.mlp, [&t, &c, &w, parts](const Tensor& h, const Tensor&) { return mlp(t, c, w, h, parts); }, hidden);
+      t, parts.mlp, [&t, &c, &w, parts](const Tensor& h, const Tensor&) { return mlp_gpt2(t, c, w, h, parts); },
+      hidden);
   hidden = add(t, residual, fed);
   return hidden;
 }

@@ -10,8 +10,8 @@
 namespace vramplan {
 namespace {
 
-EagerAttention attend(Tape& t, const ModelConfig& c, const Tensor& q, const Tensor& k0, const Tensor& v0,
-                      const Tensor& mask, const AttentionChoice& choice) {
+EagerAttention attend_llama(Tape& t, const ModelConfig& c, const Tensor& q, const Tensor& k0, const Tensor& v0,
+                            const Tensor& mask, const AttentionChoice& choice) {
   const double factor = 1 / std::sqrt(static_cast<double>(c.head_dim));
   EagerArgs eager = choice.kept;
   eager.scale = factor;
@@ -42,7 +42,7 @@ EagerAttention attention(Tape& t, const ModelConfig& c, const LayerWeights& w, c
   }
   update_cache(t, choice, k, v);
   const Attend core = [&t, &c, mask, choice](const Tensor& queries, const Tensor& keys, const Tensor& values) {
-    return attend(t, c, queries, keys, values, mask, choice);
+    return attend_llama(t, c, queries, keys, values, mask, choice);
   };
   EagerAttention a = run_attention(t, choice, core, q, k, v);
   a.out = contiguous(t, reshape(t, a.out, {x.size(0), x.size(1), -1}));
@@ -65,7 +65,8 @@ Tensor gated(Tape& t, const LayerWeights& w, const Tensor& x, bool recomputed) {
       t, true, [&t, up](const Tensor& g, const Tensor&) { return mul(t, silu(t, g), up); }, gate);
 }
 
-Tensor mlp(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const RecomputedParts& recomputed) {
+Tensor mlp_llama(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x,
+                 const RecomputedParts& recomputed) {
   At here(t, "mlp");
   Tensor hidden;
   if (w.gate) {
@@ -98,7 +99,8 @@ Tensor llama_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const T
   residual = hidden;
   hidden = norm(w.norm2, hidden);
   hidden = run_part(
-      t, parts.mlp, [&t, &c, &w, parts](const Tensor& h, const Tensor&) { return mlp(t, c, w, h, parts); }, hidden);
+      t, parts.mlp, [&t, &c, &w, parts](const Tensor& h, const Tensor&) { return mlp_llama(t, c, w, h, parts); },
+      hidden);
   hidden = add(t, residual, hidden);
   return hidden;
 }

@@ -29,7 +29,7 @@ Tensor attention(Tape& t, const ModelConfig& c, const LayerWeights& w, const Ten
   return dropout(t, out, c.residual_dropout);
 }
 
-Tensor mlp(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x) {
+Tensor mlp_textbook(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x) {
   At here(t, "mlp");
   Tensor hidden = apply_norm(t, c, w.norm2, x);
   hidden = linear(t, hidden, w.up.weight, w.up.bias);
@@ -46,7 +46,7 @@ Tensor textbook_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, cons
     const Tensor attended = attention(t, c, w, apply_norm(t, c, w.norm1, x), kept);
     hidden = add(t, x, attended);
   }
-  const Tensor fed = mlp(t, c, w, hidden);
+  const Tensor fed = mlp_textbook(t, c, w, hidden);
   return add(t, hidden, fed);
 }
 

@@ -10,7 +10,7 @@
 namespace vramplan {
 namespace {
 
-using json = nlohmann::json;
+using json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 Bytes bytes(const json& o, const char* key) { return Bytes(o.value(key, std::uint64_t{0})); }
@@ -72,6 +72,7 @@ void read_torch(const json& j, RehearsedProcess& p) {
     device.device = d.value("device", 0);
     device.allocated = bytes(d, "allocated");
     device.reserved = bytes(d, "reserved");
+    device.inactive_split = bytes(d, "inactive_split");
     device.retries = d.value("retries", std::int64_t{0});
     device.refusals = d.value("ooms", std::int64_t{0});
     for (const json& s : d.value("steps", json::array())) device.steps.push_back(step_of(s));
@@ -97,6 +98,7 @@ void read_device(const json& j, Bytes context, RehearsedProcess& p) {
     const Bytes peak = bytes(c, "peak");
     if (known != p.devices.end()) {
       known->device_used = peak;
+      known->collectives = bytes(c, "collectives");
     } else if (peak > context || bytes(c, "refused") > Bytes()) {  // by something other than PyTorch
       p.devices.emplace_back();
       p.devices.back().device = number;

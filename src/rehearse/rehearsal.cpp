@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -33,6 +34,11 @@ fs::path library_folder(const std::string& given) {
       fmt::format("build the target 'virtualgpu', or put {} into {}", kLibrary, (program / "virtualgpu").string()));
 }
 
+/// kHz: two transfers a period, of a bit on each line of the bus.
+long long memory_clock(const Card& c) {
+  return c.bus_bits > 0 ? std::llround(c.bandwidth_gbs * 8e6 / 2 / c.bus_bits) : 0;
+}
+
 std::map<std::string, std::string> environment_of(const Job& job, const RehearsalOptions& o, const Rehearsal& r,
                                                   const fs::path& library, const std::string& workplace) {
   const Card& c = *job.card;
@@ -46,11 +52,16 @@ std::map<std::string, std::string> environment_of(const Job& job, const Rehearsa
                                        {"VGPU_CONTEXT", std::to_string(r.context.count())},
                                        {"VGPU_CAPABILITY", fmt::format("{}.{}", capability / 10, capability % 10)},
                                        {"VGPU_MULTIPROCESSORS", std::to_string(c.multiprocessors)},
+                                       {"VGPU_L2", std::to_string(c.l2.count())},
+                                       {"VGPU_BUS_BITS", std::to_string(c.bus_bits)},
+                                       {"VGPU_CLOCK", std::to_string(c.clock_mhz * 1000)},
+                                       {"VGPU_MEMORY_CLOCK", std::to_string(memory_clock(c))},
                                        {"VGPU_CARDS", std::to_string(o.cards)},
                                        {"VGPU_STRICT", o.strict ? "1" : "0"},
                                        {"VRAMPLAN_STEPS", std::to_string(o.steps)},
                                        {"VRAMPLAN_PLACES", o.places ? "1" : "0"},
-                                       {"VRAMPLAN_PADDED", o.padded ? "1" : "0"}};
+                                       {"VRAMPLAN_PADDED", o.padded ? "1" : "0"},
+                                       {"VRAMPLAN_ROUTING", word_for(kRoutings, o.routing)}};
   if (o.world > 1) {
     e["RANK"] = e["LOCAL_RANK"] = "0";
     e["WORLD_SIZE"] = e["LOCAL_WORLD_SIZE"] = e["VRAMPLAN_WORLD"] = std::to_string(o.world);
@@ -91,9 +102,8 @@ void warn(Rehearsal& r) {
   if (r.counters.device_used == Bytes() && r.status == 0) r.warnings.push_back(why_unused(r));
   if (ranks_disagreed(r))
     r.warnings.push_back(
-        "ranks do not send each other values; where a program compares them (DeepSpeed's ZeRO-3, all_gather_object), "
-        "run rank "
-        "0 of N in one process: --world N -- python ...");
+        "ranks send each other what they uploaded; what their cards would have computed is zero in all of them, and a "
+        "program that compares it fails: try rank 0 of N in one process, --world N -- python ...");
   std::map<int, int> users;
   std::map<std::string, std::int64_t> guesses, reads;
   for (const RehearsedProcess& p : r.processes) {
@@ -124,7 +134,7 @@ void judge(Rehearsal& r, const Job& job) {
                                    [](const RehearsedProcess& p) { return !p.out_of_memory.empty(); });
   r.margin = static_cast<std::int64_t>(r.counters.capacity.count()) -
              static_cast<std::int64_t>(r.counters.device_used.count());
-  std::uint64_t doubt = 0;
+  std::uint64_t doubt = worst->device->collectives.count();  // twice and half as much were seen
   for (const UncertaintyPart& part : uncertainty_parts(job)) doubt += part.bytes.count();
   r.verdict = refused                                       ? Verdict::does_not_fit
               : r.status != 0                               ? Verdict::unknown

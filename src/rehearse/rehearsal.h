@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rehearse/workplace.h"
+#include "train/words.h"
 #include "vramplan/estimate/estimate.h"
 #include "vramplan/estimate/timeline.h"
 
@@ -28,6 +29,8 @@ struct RehearsedDevice {
   int device = 0;             ///< as the process numbers them
   Bytes allocated, reserved;  ///< max_memory_allocated, max_memory_reserved
   Bytes device_used;          ///< all that the process took of the card, its context with it
+  Bytes collectives;          ///< of those, buffers of groups of ranks: a stated default
+  Bytes inactive_split;       ///< most that lay free in pieces of segments otherwise in use
   std::int64_t retries = 0, refusals = 0;
   std::vector<RehearsedStep> steps;
 };
@@ -83,6 +86,10 @@ struct WorstDevice {
 };
 std::optional<WorstDevice> worst_device(const Rehearsal& r);
 
+/// Which experts tokens go to, where the program reads that from the card: evenly to all, or all to the same few.
+enum class Routing { uniform, skewed };
+inline constexpr Word<Routing> kRoutings[]{{"uniform", Routing::uniform}, {"skewed", Routing::skewed}};
+
 struct RehearsalOptions {
   std::vector<std::string> command;
   int cards = 1;
@@ -91,7 +98,8 @@ struct RehearsalOptions {
   bool strict = false;     ///< a call without an answer of its own is an error
   bool places = true;      ///< remember which lines allocate
   bool padded = false;     ///< attention masks mask something
-  std::string library;     ///< folder of the virtual GPU; empty: beside this program
+  Routing routing = Routing::uniform;
+  std::string library;  ///< folder of the virtual GPU; empty: beside this program
 };
 
 /// Runs the command on virtual cards like the job's (its card, context, reserve and allocator; the rest is not read)

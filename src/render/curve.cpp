@@ -17,7 +17,7 @@ namespace {
 using json = nlohmann::ordered_json;
 
 constexpr std::int64_t kLines = 32;
-constexpr int kWidth = 32;
+constexpr int kCurveWidth = 32;
 
 const CurvePoint& at(const Curve& c, std::int64_t n) { return c.points[static_cast<std::size_t>(n - 1)]; }
 
@@ -30,7 +30,7 @@ bool shown(const Curve& c, std::int64_t n) {
 }
 
 std::string bar(Bytes b, Bytes highest, bool utf8) {
-  const int n = static_cast<int>(std::lround(kWidth * static_cast<double>(b.count()) /
+  const int n = static_cast<int>(std::lround(kCurveWidth * static_cast<double>(b.count()) /
                                              static_cast<double>(std::max<std::uint64_t>(highest.count(), 1))));
   std::string out;
   for (int i = 0; i < n; ++i) out += utf8 ? "█" : "#";

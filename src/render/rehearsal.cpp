@@ -19,13 +19,20 @@ using json = nlohmann::ordered_json;
 constexpr std::size_t kPlaces = 12, kSteps = 4;
 
 std::string devices_table(const Rehearsal& r) {
-  Table t({true, true, true, true, true, true, true});
-  t.add({"rank", "device", "allocated", "reserved", "device used", "steps", "retries"});
+  Table t({true, true, true, true, true, true, true, true});
+  t.add({"rank", "device", "allocated", "reserved", "inactive split", "device used", "steps", "retries"});
   for (const RehearsedProcess& p : r.processes)
     for (const RehearsedDevice& d : p.devices)
       t.add({std::to_string(p.rank), std::to_string(d.device), format_bytes(d.allocated), format_bytes(d.reserved),
-             format_bytes(d.device_used), std::to_string(p.steps), std::to_string(d.retries)});
+             format_bytes(d.inactive_split), format_bytes(d.device_used), std::to_string(p.steps),
+             std::to_string(d.retries)});
   return t.str();
+}
+
+std::string collectives_line(const RehearsedDevice& d) {
+  if (d.collectives == Bytes()) return {};
+  return fmt::format("Of device used, {} are NCCL's buffers: a stated default, 0.3 to 1.5 GiB a group were seen\n",
+                     format_bytes(d.collectives));
 }
 
 std::string steps_table(const RehearsedDevice& d) {
@@ -93,7 +100,9 @@ json device_json(const RehearsedDevice& d) {
   json j{{"device", d.device},
          {"allocated", d.allocated.count()},
          {"reserved", d.reserved.count()},
+         {"inactive_split", d.inactive_split.count()},
          {"device_used", d.device_used.count()},
+         {"collectives", d.collectives.count()},
          {"retries", d.retries},
          {"refusals", d.refusals},
          {"steps", json::array()}};
@@ -202,7 +211,8 @@ std::string rehearsal_table(const Rehearsal& r, const std::optional<PredictedRun
   std::string out = fmt::format("{}  {}: exit status {}{}\n", rehearsal_headline(r), fmt::join(r.command, " "),
                                 r.status, process && !process->torch.empty() ? ", PyTorch " + process->torch : "");
   if (worst) {
-    out += "\n" + devices_table(r) + steps_table(*worst->device) + places_table(*process);
+    out += "\n" + devices_table(r) + collectives_line(*worst->device) + steps_table(*worst->device) +
+           places_table(*process);
     if (!process->out_of_memory.empty()) out += "\n" + process->out_of_memory + "\n";
     if (predicted) out += comparison(r, *predicted);
     if (r.smallest)

@@ -10,7 +10,7 @@ namespace vramplan {
 namespace {
 
 constexpr std::size_t kLines = 24;
-constexpr int kWidth = 40;
+constexpr int kMapWidth = 40;
 
 struct Line {
   std::size_t segments = 0;
@@ -22,10 +22,10 @@ struct Line {
 /// One character for each fortieth of the segment: full, empty, or partly used.
 std::string picture(const SegmentMap& s, Bytes size, bool utf8) {
   std::string out;
-  const double step = static_cast<double>(size.count()) / kWidth;
+  const double step = static_cast<double>(size.count()) / kMapWidth;
   std::size_t at = 0;
   double begin = 0;
-  for (int i = 0; i < kWidth; ++i) {
+  for (int i = 0; i < kMapWidth; ++i) {
     double used = 0;
     const double from = i * step, to = from + step;
     while (at < s.blocks.size()) {

@@ -6,7 +6,7 @@
 namespace vramplan {
 namespace {
 
-constexpr double kMomentum = 0.95, kA = 3.4445, kB = -4.775, kC = 2.0315, kEps = 1e-7;
+constexpr double kMomentum = 0.95, kA = 3.4445, kB = -4.775, kC = 2.0315, kMuonEps = 1e-7;
 constexpr int kSteps = 5;
 
 Tensor product(Tape& t, const Tensor& a, const Tensor& b, const char* op) {
@@ -30,7 +30,7 @@ void normalise(Tape& t, const Tensor& x) {
   const Tensor norm = t.memory().empty({}, x.dtype(), "linalg_vector_norm");
   t.backend().norm(norm, x);
   const Tensor least = t.memory().empty({}, x.dtype(), "clamp");
-  t.backend().unary(Unary::add, least, norm, kEps);
+  t.backend().unary(Unary::add, least, norm, kMuonEps);
   t.backend().binary(Binary::div, x, x, least);
 }
 

@@ -25,6 +25,12 @@ int threads_a_multiprocessor() {
   return s.major == 7 && s.minor >= 5 ? 1024 : 2048;
 }
 
+int blocks_at_most() {
+  const Settings& s = settings();
+  if (s.major == 12 || (s.major == 8 && s.minor == 9)) return 24;
+  return s.major == 8 && s.minor == 0 ? 32 : s.major == 8 || (s.major == 7 && s.minor >= 5) ? 16 : 32;
+}
+
 enum Attribute {
   kThreadsPerBlock = 1,  // then block x, y, z and grid x, y, z
   kSharedPerBlock = 8,
@@ -104,7 +110,7 @@ int attribute(int which) {
     case kRegistersPerBlock:
     case kRegistersPerMultiprocessor: return 65536;
     case kWarp: return 32;
-    case kClock: return 1410000;
+    case kClock: return settings().clock;
     case kTextureAlignment: return 512;
     case kMultiprocessors: return settings().multiprocessors;
     case kConcurrentKernels:
@@ -112,22 +118,24 @@ int attribute(int which) {
     case kManagedMemory:
     case kCooperativeLaunch:
     case kVirtualMemory: return 1;
-    case kMemoryClock: return 1593000;
-    case kBusWidth: return 5120;
-    case kL2: return settings().major >= 9 ? 52428800 : 41943040;
+    case kMemoryClock: return settings().memory_clock;
+    case kBusWidth: return settings().bus_bits;
+    case kL2: return settings().l2;
     case kThreadsPerMultiprocessor: return threads_a_multiprocessor();
     case kCopyEngines: return 3;
     case kMajor: return settings().major;
     case kMinor: return settings().minor;
     case kSharedPerMultiprocessor: return shared_memory() + 1024;
     case kSharedPerBlockOptIn: return shared_memory();
-    case kBlocksPerMultiprocessor: return 32;
+    case kBlocksPerMultiprocessor: return blocks_at_most();
     case kReservedSharedPerBlock: return 1024;
     default: return 0;
   }
 }
 
-int blocks_a_multiprocessor(int threads) { return threads > 0 ? std::max(1, threads_a_multiprocessor() / threads) : 1; }
+int blocks_a_multiprocessor(int threads) {
+  return threads > 0 ? std::clamp(threads_a_multiprocessor() / threads, 1, blocks_at_most()) : 1;
+}
 
 int fill_properties(void* out, int card, Properties layout) {
   if (!is_card(card)) return kInvalidDevice;

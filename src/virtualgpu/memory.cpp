@@ -47,7 +47,7 @@ void AddressSpace::give_back(const void* p, size_t n) {
 
 Memory::Memory() {
   const Settings& s = settings();
-  cards_.assign(static_cast<size_t>(s.visible), CardMemory{s.memory, s.context, s.context, 0});
+  cards_.assign(static_cast<size_t>(s.visible), CardMemory{s.memory, s.context, s.context});
 }
 
 Memory& Memory::instance() {
@@ -125,6 +125,11 @@ int Memory::destroy(uint64_t handle) {
   cards_[static_cast<size_t>(it->second.card)].used -= it->second.bytes;
   physical_.erase(it);
   return kSuccess;
+}
+
+void Memory::note_collectives(int card, size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  cards_[static_cast<size_t>(card)].collectives += bytes;
 }
 
 void Memory::pin(const void* p, size_t n) {

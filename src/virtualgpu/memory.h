@@ -29,6 +29,7 @@ class AddressSpace {
 
 struct CardMemory {
   size_t total = 0, used = 0, peak = 0, refused = 0;  ///< bytes; refused: how often there was not enough
+  size_t collectives = 0;                             ///< bytes that groups of ranks took in all
 };
 
 /// All of it. Every call is safe from several threads.
@@ -44,6 +45,8 @@ class Memory {
   int unreserve(Address p);
   int create(uint64_t* handle, size_t bytes, int card);
   int destroy(uint64_t handle);
+
+  void note_collectives(int card, size_t bytes);
 
   /// Host memory that copies to the card may read.
   void pin(const void* p, size_t n);

@@ -21,8 +21,8 @@ VGPU_EXPORT void vgpu_write_report() {
   std::fprintf(out, "{\"launches\":%zu,\"zero_reads\":%zu,\"cards\":[", launches(), reads_of_zeros());
   for (int i = 0; i < Memory::instance().cards(); ++i) {
     const CardMemory c = Memory::instance().card(i);
-    std::fprintf(out, "%s{\"total\":%zu,\"used\":%zu,\"peak\":%zu,\"refused\":%zu}", i ? "," : "", c.total, c.used,
-                 c.peak, c.refused);
+    std::fprintf(out, "%s{\"total\":%zu,\"used\":%zu,\"peak\":%zu,\"refused\":%zu,\"collectives\":%zu}", i ? "," : "",
+                 c.total, c.used, c.peak, c.refused, c.collectives);
   }
   std::fprintf(out, "],\"stubs\":{");
   for (const Stub* s = reached_stubs(); s; s = s->next)

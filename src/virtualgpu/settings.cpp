@@ -29,6 +29,10 @@ Settings from_environment() {
   std::sscanf(text_of("VGPU_CAPABILITY", "8.0").c_str(), "%d.%d", &s.major, &s.minor);
   auto count = [](const char* name, int fallback) { return static_cast<int>(number_of(name, fallback)); };
   s.multiprocessors = count("VGPU_MULTIPROCESSORS", s.multiprocessors);
+  s.l2 = count("VGPU_L2", s.l2);
+  s.bus_bits = count("VGPU_BUS_BITS", s.bus_bits);
+  s.clock = count("VGPU_CLOCK", s.clock);
+  s.memory_clock = count("VGPU_MEMORY_CLOCK", s.memory_clock);
   s.cards = std::clamp(count("VGPU_CARDS", s.cards), 0, 64);
   s.visible = visible_of(s.cards);
   s.cuda = count("VGPU_CUDA", s.cuda);

@@ -12,6 +12,9 @@ struct Settings {
   size_t context = 0;                                ///< VGPU_CONTEXT: bytes of them that the CUDA context takes
   int major = 8, minor = 0;                          ///< VGPU_CAPABILITY "8.0"
   int multiprocessors = 108;                         ///< VGPU_MULTIPROCESSORS
+  int l2 = 41943040;                                 ///< VGPU_L2: bytes of cache
+  int bus_bits = 5120;                               ///< VGPU_BUS_BITS: of the memory bus
+  int clock = 1410000, memory_clock = 1593000;       ///< VGPU_CLOCK, VGPU_MEMORY_CLOCK: kHz
   int cards = 1;                                     ///< VGPU_CARDS
   int visible = 1;                                   ///< of those, what CUDA_VISIBLE_DEVICES shows
   int cuda = 13000;                                  ///< VGPU_CUDA: 12040 is 12.4

@@ -8,7 +8,7 @@ using namespace virtualgpu;
 namespace {
 
 std::atomic<Stub*> newest{nullptr};
-constexpr int kNotSupported = 801, kCuptiNotSupported = 27;
+constexpr int kStubNotSupported = 801, kCuptiNotSupported = 27;
 
 }  // namespace
 
@@ -18,7 +18,7 @@ int Stub::reached() {
     while (!newest.compare_exchange_weak(next, this)) {
     }
   }
-  return settings().strict ? kNotSupported : kSuccess;
+  return settings().strict ? kStubNotSupported : kSuccess;
 }
 
 const Stub* virtualgpu::reached_stubs() { return newest; }

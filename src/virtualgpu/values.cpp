@@ -7,7 +7,10 @@
 #include <cstring>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "virtualgpu/memory.h"
@@ -16,11 +19,29 @@
 namespace virtualgpu {
 namespace {
 
-constexpr size_t kLargest = size_t{1} << 20, kMost = 4096, kLifetime = 64;  ///< bytes, notes, kernels
+constexpr size_t kMost = 4096, kLifetime = 64;  ///< notes, kernels
 
+/// Bytes that are there, or come from other ranks once somebody looks.
+class Content {
+ public:
+  explicit Content(std::vector<char> data) : data_(std::move(data)) {}
+  explicit Content(std::function<std::vector<char>()> coming) : coming_(std::move(coming)) {}
+  const std::vector<char>& bytes() {
+    const std::lock_guard lock(mutex_);
+    if (coming_) data_ = std::exchange(coming_, nullptr)();
+    return data_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<char> data_;
+  std::function<std::vector<char>()> coming_;
+};
+
+/// A stretch of device memory that holds a stretch of a content.
 struct Note {
-  std::vector<char> data;
-  size_t launch;
+  std::shared_ptr<Content> content;
+  size_t offset, size, launch;
   bool shared;  ///< a collective wrote it
 };
 
@@ -44,49 +65,67 @@ std::atomic<bool>& noting() {
 void erase(const void* at, size_t n) {
   auto& all = notes().by_address;
   const char* const from = static_cast<const char*>(at);
-  auto it = all.lower_bound(from - std::min(kLargest, reinterpret_cast<size_t>(from)));
+  auto it = all.lower_bound(from - std::min(kLargestNote, reinterpret_cast<size_t>(from)));
   while (it != all.end() && it->first < from + n)
-    it = it->first + it->second.data.size() > from ? all.erase(it) : std::next(it);
+    it = it->first + it->second.size > from ? all.erase(it) : std::next(it);
 }
 
-void write(const void* at, std::vector<char> data, bool shared) {
+void write(const void* at, const Note& note) {
   auto& all = notes().by_address;
-  erase(at, data.size());
-  if (data.size() > kLargest) return;
+  erase(at, note.size);
+  if (note.size > kLargestNote || note.size == 0) return;
   if (all.size() >= kMost) all.clear();
-  all[static_cast<const char*>(at)] = {std::move(data), launched, shared};
+  all[static_cast<const char*>(at)] = note;
 }
 
-/// The note that covers n bytes and is young; null when there is none.
-const char* read(const void* at, size_t n, bool& shared) {
+/// The part of a young note that begins at this address, of at most n bytes.
+std::optional<Note> find(const void* at, size_t n) {
   const auto& all = notes().by_address;
   const char* const from = static_cast<const char*>(at);
   auto it = all.upper_bound(from);
-  if (it == all.begin()) return nullptr;
+  if (it == all.begin()) return std::nullopt;
   const auto& [start, note] = *--it;
-  if (from + n > start + note.data.size() || launched - note.launch > kLifetime) return nullptr;
-  shared = note.shared;
-  return note.data.data() + (from - start);
+  if (from >= start + note.size || launched - note.launch > kLifetime) return std::nullopt;
+  const auto skipped = static_cast<size_t>(from - start);
+  return Note{note.content, note.offset + skipped, std::min(n, note.size - skipped), launched, note.shared};
+}
+
+/// Asks other ranks, if it must: the mutex is not held. Nothing where they do not know either.
+std::vector<char> bytes_of(const Note& note) {
+  const std::vector<char>& all = note.content->bytes();
+  if (all.size() < note.offset + note.size) return {};
+  const auto begin = all.begin() + static_cast<std::ptrdiff_t>(note.offset);
+  return {begin, begin + static_cast<std::ptrdiff_t>(note.size)};
+}
+
+std::optional<Note> find_locked(const void* at, size_t n) {
+  const std::lock_guard lock(notes().mutex);
+  return find(at, n);
 }
 
 void upload(void* to, const void* from, size_t n, bool from_device) {
   if (!noting()) return;
   const std::lock_guard lock(notes().mutex);
-  bool shared = false;
-  const char* const data = from_device ? read(from, n, shared) : static_cast<const char*>(from);
-  if (data)
-    write(to, std::vector<char>(data, data + std::min(n, kLargest + 1)), shared);
-  else
+  if (from_device) {
+    const auto note = find(from, n);
     erase(to, n);
+    if (note) write(to, *note);
+  } else if (n <= kLargestNote) {
+    const char* const data = static_cast<const char*>(from);
+    write(to, {std::make_shared<Content>(std::vector<char>(data, data + n)), 0, n, launched, false});
+  } else {
+    erase(to, n);
+  }
 }
 
 void download(void* to, const void* from, size_t n) {
   if (noting()) {
-    const std::lock_guard lock(notes().mutex);
-    bool shared = false;
-    if (const char* const data = read(from, n, shared); data && shared) {
-      std::memcpy(to, data, n);
-      return;
+    const auto note = find_locked(from, n);
+    if (note && note->shared && note->size == n) {
+      if (const std::vector<char> data = bytes_of(*note); !data.empty()) {
+        std::copy(data.begin(), data.end(), static_cast<char*>(to));
+        return;
+      }
     }
   }
   ++zeros;
@@ -124,17 +163,14 @@ void fill(void* at, int value, size_t n) {
   }
 }
 
-void pass_on(const void* from, void* to, size_t n, int times) {
+std::vector<char> noted(const void* from, size_t n) {
+  const auto note = find_locked(from, n);
+  return note ? bytes_of(*note) : std::vector<char>{};
+}
+
+void promise(void* to, size_t n, std::function<std::vector<char>()> bytes) {
   const std::lock_guard lock(notes().mutex);
-  bool shared = false;
-  const char* const data = read(from, n, shared);
-  if (!data) {
-    erase(to, n * static_cast<size_t>(times));
-    return;
-  }
-  std::vector<char> all;
-  for (int i = 0; i < times; ++i) all.insert(all.end(), data, data + n);
-  write(to, std::move(all), true);
+  write(to, {std::make_shared<Content>(std::move(bytes)), 0, n, launched, true});
 }
 
 }  // namespace virtualgpu

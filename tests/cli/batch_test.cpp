@@ -10,18 +10,8 @@
 
 using nlohmann::json;
 using vramplan::test::has;
+using vramplan::test::lines_of;
 using vramplan::test::run;
-
-namespace {
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::istringstream in(text);
-  std::vector<std::string> out;
-  for (std::string l; std::getline(in, l);) out.push_back(l);
-  return out;
-}
-
-}  // namespace
 
 TEST_CASE("a thousand rows come out in their order, bad ones with the reason") {
   std::string in = "id,model,gpu,seq,micro-batch,checkpoint\n";

@@ -121,9 +121,9 @@ TEST_CASE("errors say what, where and the next step") {
     CHECK(got.status == 2);
     CHECK(got.out.empty());
     CHECK(has(got.err, r.part));
-    const Result json = run(std::string(r.arguments) + " --json");
-    CHECK(json.err.empty());
-    CHECK(nlohmann::json::parse(json.out).at("error").at("code") == 2);
+    const Result document = run(std::string(r.arguments) + " --json");
+    CHECK(document.err.empty());
+    CHECK(nlohmann::json::parse(document.out).at("error").at("code") == 2);
   }
 }
 

@@ -12,16 +12,10 @@
 
 using namespace vramplan;
 using vramplan::test::has;
+using vramplan::test::lines_of;
 using vramplan::test::run;
 
 namespace {
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> out;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) out.push_back(line);
-  return out;
-}
 
 std::vector<std::string> words(const std::vector<Completion>& found) {
   std::vector<std::string> out;

@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "schema.h"
 
@@ -21,6 +23,13 @@ struct Result {
 inline std::string slurp(const std::string& path) {
   std::ifstream f(path);
   return {std::istreambuf_iterator<char>(f), {}};
+}
+
+inline std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> out;
+  for (std::string line; std::getline(in, line);) out.push_back(line);
+  return out;
 }
 
 /// Every JSON document that a test gets is one of its schema; with VRAMPLAN_KEEP_JSON it is also written there, for a

@@ -11,26 +11,27 @@ using vramplan::test::Schema;
 
 namespace {
 
-const std::string kJob = " --model gpt2 --gpu t4 --micro-batch 2 --seq 128 ";
+const std::string kSchemaJob = " --model gpt2 --gpu t4 --micro-batch 2 --seq 128 ";
 
 /// A command for each kind of document.
 std::map<std::string, std::vector<std::string>> commands() {
   return {
       {"estimate",
-       {"estimate" + kJob + "--json", "estimate" + kJob + "--segments 3 --advise --allocator-map --json",
+       {"estimate" + kSchemaJob + "--json", "estimate" + kSchemaJob + "--segments 3 --advise --allocator-map --json",
         "estimate --model llama-3.1-8b --gpu t4 --seq 512 --lora r=8,save=lm_head --quant nf4 --json",
         "estimate --model llama-3.1-8b --seq 512 --precision mixed-bf16 --offload optimizer --clip 1 --json",
         "estimate --config " TEST_ROOT "/../data/models/gpt2/config.json --gpu a100-80gb --mig 3g.40gb --seq 64 "
         "--json"}},
       {"plan",
-       {"plan" + kJob + "--json", "plan --model gpt2 --gpu t4 --seq 128 --max micro-batch --json",
-        "plan" + kJob + "--smallest gpu --price t4=0.3 --json", "plan --model llama-3.1-70b --gpu t4 --seq 64 --json"}},
-      {"sweep", {"plan" + kJob + "--sweep segments=1,12,13 --json"}},
+       {"plan" + kSchemaJob + "--json", "plan --model gpt2 --gpu t4 --seq 128 --max micro-batch --json",
+        "plan" + kSchemaJob + "--smallest gpu --price t4=0.3 --json",
+        "plan --model llama-3.1-70b --gpu t4 --seq 64 --json"}},
+      {"sweep", {"plan" + kSchemaJob + "--sweep segments=1,12,13 --json"}},
       {"sheet", {"sheet --model gpt2 --seq 64 --gpus t4,h100-sxm --json"}},
-      {"curve", {"curve" + kJob + "--json"}},
-      {"compare", {"compare" + kJob + "--json -- --checkpoint per-layer"}},
-      {"explain", {"explain" + kJob + "--segments 3 --json"}},
-      {"timeline", {"timeline" + kJob + "--json"}},
+      {"curve", {"curve" + kSchemaJob + "--json"}},
+      {"compare", {"compare" + kSchemaJob + "--json -- --checkpoint per-layer"}},
+      {"explain", {"explain" + kSchemaJob + "--segments 3 --json"}},
+      {"timeline", {"timeline" + kSchemaJob + "--json"}},
       {"probe",
        {"probe train --layers 2 --hidden 64 --heads 4 --vocab 99 --seq 32 --backend dry --json",
         "probe train --layers 2 --hidden 64 --heads 4 --vocab 99 --seq 32 --segments 2 --self-test --json"}},
@@ -38,7 +39,7 @@ std::map<std::string, std::vector<std::string>> commands() {
       {"gpus", {"gpus --json"}},
       {"gpu", {"gpus show t4 --json"}},
       {"models", {"models --json"}},
-      {"origins", {"estimate" + kJob + "--show-origin --json"}},
+      {"origins", {"estimate" + kSchemaJob + "--show-origin --json"}},
       {"error", {"estimate --json", "estimate --nonsense --json", "validate /nonexistent --json"}}};
 }
 
@@ -68,7 +69,7 @@ TEST_CASE("every document has a schema, every schema a document here or in the t
 
 TEST_CASE("the schema of job files has every flag of a job, and nothing else") {
   const json properties = json::parse(run("schema flags").out).at("properties");
-  const json all = json::parse(run("estimate" + kJob + "--show-origin --json").out).at("settings");
+  const json all = json::parse(run("estimate" + kSchemaJob + "--show-origin --json").out).at("settings");
   for (const json& s : all) CHECK(properties.contains(s.at("flag").get<std::string>().substr(2)));
   CHECK(properties.size() == all.size());
 }

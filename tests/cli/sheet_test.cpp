@@ -12,7 +12,7 @@ using vramplan::test::slurp;
 
 namespace {
 
-const std::string kJob = " --model gpt2 --seq 256 --micro-batch 2 ";
+const std::string kSheetJob = " --model gpt2 --seq 256 --micro-batch 2 ";
 
 class Book {
  public:
@@ -31,32 +31,32 @@ class Book {
 }  // namespace
 
 TEST_CASE("a row a card: the estimate as asked, and the largest micro-batch of plan") {
-  const json sheet = json::parse(run("sheet" + kJob + "--gpus t4,rtx-4090 --json").out);
+  const json sheet = json::parse(run("sheet" + kSheetJob + "--gpus t4,rtx-4090 --json").out);
   REQUIRE(sheet.at("rows").size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {
     const json& row = sheet.at("rows")[i];
     const std::string gpu = i == 0 ? "--gpu t4 " : "--gpu rtx-4090 ";
-    CHECK(row.at("asked") == json::parse(run("estimate" + kJob + gpu + "--flat").out));
-    const json plan = json::parse(run("plan" + kJob + gpu + "--max micro-batch --json").out);
+    CHECK(row.at("asked") == json::parse(run("estimate" + kSheetJob + gpu + "--flat").out));
+    const json plan = json::parse(run("plan" + kSheetJob + gpu + "--max micro-batch --json").out);
     CHECK(row.at("largest").at("micro_batch") == plan.at("answer").at("micro_batch"));
   }
 }
 
 TEST_CASE("estimate, sheet and batch write workbooks") {
   const Book book;
-  if (has(run("estimate" + kJob + "--xlsx " + book.path()).err, "libxlsxwriter-dev")) {
+  if (has(run("estimate" + kSheetJob + "--xlsx " + book.path()).err, "libxlsxwriter-dev")) {
     MESSAGE("SKIPPED: built without libxlsxwriter");
     return;
   }
   CHECK(book.whole());
-  CHECK(run("sheet" + kJob + "--gpus t4 --xlsx " + book.path()).status == 0);
+  CHECK(run("sheet" + kSheetJob + "--gpus t4 --xlsx " + book.path()).status == 0);
   CHECK(book.whole());
   CHECK(run("batch - --xlsx " + book.path(), "model,seq\ngpt2,64\nnonsense,64\n=1+1,64\n").status == 3);
   CHECK(book.whole());
-  CHECK(has(run("estimate" + kJob + "--xlsx /nonexistent/a.xlsx").err, "cannot be written"));
+  CHECK(has(run("estimate" + kSheetJob + "--xlsx /nonexistent/a.xlsx").err, "cannot be written"));
 }
 
 TEST_CASE("wrong sheets") {
-  CHECK(run("sheet" + kJob).status == 2);
-  CHECK(has(run("sheet" + kJob + "--gpus t44").err, "t44"));
+  CHECK(run("sheet" + kSheetJob).status == 2);
+  CHECK(has(run("sheet" + kSheetJob + "--gpus t44").err, "t44"));
 }

@@ -18,7 +18,7 @@ const Precision kPrecisions[]{Precision::fp32, Precision::bf16, Precision::fp16,
                               Precision::mixed_bf16};
 const AttentionForm kAttentions[]{AttentionForm::eager, AttentionForm::sdpa, AttentionForm::math};
 
-Job random_job(test::Random& random) {
+Job random_composed_job(test::Random& random) {
   Job j;
   const auto models = test::small_models();
   j.model = models[random() % models.size()].config;
@@ -57,7 +57,7 @@ TEST_CASE("composed equals run, for thousands of random jobs") {
   test::Random random(2026);
   int checked = 0;
   for (int i = 0; i < 400; ++i) {
-    Job job = random_job(random);
+    Job job = random_composed_job(random);
     try {
       check_job(job);
     } catch (const UserError&) {

@@ -2,11 +2,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
+#include "cli/hook.h"
 #include "rehearse/child.h"
 #include "rehearse/collect.h"
 #include "rehearse/rehearsal.h"
@@ -27,16 +26,7 @@ struct Folder {
   void write(const char* name, const char* text) const { std::ofstream(path / name) << text; }
 };
 
-std::string file(const char* path) {
-  std::ostringstream text;
-  text << std::ifstream(std::string(TEST_ROOT "/../data/") + path).rdbuf();
-  return text.str();
-}
-
-HookFiles hook() {
-  return {{"sitecustomize.py", file("rehearse/sitecustomize.py")},
-          {"vramplan_at_import.py", file("hook/vramplan_at_import.py")}};
-}
+HookFiles hook() { return hook_files(Data(TEST_ROOT "/../data"), "rehearse"); }
 
 Job on_a_card(Bytes memory) {
   Job job;
@@ -82,6 +72,7 @@ TEST_CASE("steps, peaks and lines of a program, which sees its own peaks as ever
     CHECK(s.allocated == std::max({phases[i][0], phases[i][1], phases[i][2]}));
   }
   CHECK(p.devices[0].allocated == kMi * 20);
+  CHECK(p.devices[0].inactive_split == Bytes(5));
   CHECK(p.devices[0].device_used == kMi * 20 + r.context);
   CHECK(r.margin == static_cast<std::int64_t>(kGiB) - static_cast<std::int64_t>((kMi * 20 + r.context).count()));
   REQUIRE(p.timeline.samples.size() == p.timeline.events);

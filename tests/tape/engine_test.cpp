@@ -16,7 +16,7 @@ using namespace vramplan;
 
 namespace {
 
-struct Bench {
+struct EngineBench {
   DryBackend backend;
   Ledger ledger;
   Memory memory{backend, ledger};
@@ -37,7 +37,7 @@ struct Bench {
 }  // namespace
 
 TEST_CASE("gradients that meet are added in place when the first is nobody else's") {
-  Bench b;
+  EngineBench b;
   const Tensor x = b.leaf({8});
   const Tensor y = tanh(b.tape, x);
   const Tensor z = add(b.tape, tanh(b.tape, y), silu(b.tape, y));
@@ -47,7 +47,7 @@ TEST_CASE("gradients that meet are added in place when the first is nobody else'
 
 TEST_CASE("a gradient that comes out of a view is not added into: a third tensor") {
   // theory: of q + k + v the first sum is out of place, the second in place.
-  Bench b;
+  EngineBench b;
   const Tensor x = b.leaf({2, 3, 4}), w = b.leaf({4, 4});
   const Tensor h = tanh(b.tape, x);
   const Tensor q = linear(b.tape, h, w, {}), k = linear(b.tape, h, w, {}), v = linear(b.tape, h, w, {});
@@ -59,7 +59,7 @@ TEST_CASE("a gradient that comes out of a view is not added into: a third tensor
 }
 
 TEST_CASE("a parameter's first gradient is adopted, later ones are added to it") {
-  Bench b;
+  EngineBench b;
   const Tensor w = b.leaf({5, 4}), x = b.leaf({2, 3, 4});
   for (int i = 0; i < 2; ++i) b.tape.backward(mean_all(b.tape, linear(b.tape, x, w, {})));
   CHECK(b.made("clone") == 0);
@@ -69,7 +69,7 @@ TEST_CASE("a parameter's first gradient is adopted, later ones are added to it")
 }
 
 TEST_CASE("saved tensors go as soon as their node has run") {
-  Bench b;
+  EngineBench b;
   const Tensor x = b.leaf({1000});
   Tensor y = x;
   for (int i = 0; i < 5; ++i) y = silu(b.tape, y);
@@ -86,7 +86,7 @@ TEST_CASE("saved tensors go as soon as their node has run") {
 }
 
 TEST_CASE("what autocast keeps: a copy of the input for each product, of the weight once") {
-  Bench b;
+  EngineBench b;
   const Tensor w = b.leaf({4, 4}), x = tanh(b.tape, b.leaf({2, 3, 4}));
   b.tape.enter_autocast(DType::bf16);
   const Tensor first = linear(b.tape, x, w, {}), second = linear(b.tape, x, w, {});
@@ -100,7 +100,7 @@ TEST_CASE("what autocast keeps: a copy of the input for each product, of the wei
 }
 
 TEST_CASE("the attention kernel is chosen as PyTorch chooses it") {
-  Bench b;
+  EngineBench b;
   auto tensor = [&](std::int64_t heads, std::int64_t d, DType t) { return b.memory.empty({2, heads, 16, d}, t, "x"); };
   struct Row {
     DType type;
@@ -131,7 +131,7 @@ TEST_CASE("the attention kernel is chosen as PyTorch chooses it") {
 }
 
 TEST_CASE("non-reentrant recomputation stops at the last tensor needed") {
-  Bench b;
+  EngineBench b;
   const Tensor x = b.leaf({64});
   const Segment segment = [&](const Tensor& h, const Tensor&) {
     return scale(b.tape, silu(b.tape, tanh(b.tape, h)), 2);
@@ -141,7 +141,7 @@ TEST_CASE("non-reentrant recomputation stops at the last tensor needed") {
   CHECK(b.made("tanh") == 2);
   CHECK(b.made("silu") == 1);  // silu keeps its input: nothing after that is needed
   CHECK(b.made("mul") == 2);   // forward scale and its gradient
-  Bench r;
+  EngineBench r;
   const Tensor z = r.leaf({64});
   const Segment whole = [&](const Tensor& h, const Tensor&) { return scale(r.tape, silu(r.tape, tanh(r.tape, h)), 2); };
   r.tape.backward(mean_all(r.tape, checkpoint(r.tape, Recompute::reentrant, whole, z)));
@@ -150,6 +150,6 @@ TEST_CASE("non-reentrant recomputation stops at the last tensor needed") {
 }
 
 TEST_CASE("backward from what wants no gradient is a defect of the caller") {
-  Bench b;
+  EngineBench b;
   CHECK_THROWS_AS(b.tape.backward(b.memory.empty({}, DType::fp32, "x")), std::logic_error);
 }

@@ -7,14 +7,18 @@
 
 namespace vramplan::test {
 
-/// Two cards of 1 GiB, of which the context takes 64 MiB each, capability 9.0.
+/// Two cards of 1 GiB unless the environment says otherwise, of which the context takes 64 MiB each, capability 9.0.
 inline void* virtual_gpu() {
   static void* const library = [] {
-    setenv("VGPU_MEMORY", "1073741824", 1);
+    setenv("VGPU_MEMORY", "1073741824", 0);
     setenv("VGPU_CONTEXT", "67108864", 1);
     setenv("VGPU_CARDS", "2", 1);
     setenv("VGPU_CAPABILITY", "9.0", 1);
     setenv("VGPU_MULTIPROCESSORS", "132", 1);
+    setenv("VGPU_L2", "52428800", 1);
+    setenv("VGPU_BUS_BITS", "6144", 1);
+    setenv("VGPU_CLOCK", "1785000", 1);
+    setenv("VGPU_MEMORY_CLOCK", "3201000", 1);
     setenv("VGPU_NAME", "A card of tests", 1);
     unsetenv("CUDA_VISIBLE_DEVICES");
     void* const l = dlopen(VIRTUALGPU_LIBRARY, RTLD_NOW | RTLD_GLOBAL);

@@ -277,6 +277,7 @@ TEST_CASE("properties stand where CUDA 12 and 13 look for them") {
                         {"minor", 364, 364, 0, 4},
                         {"multiProcessorCount", 388, 384, 132, 4},
                         {"unifiedAddressing", 604, 588, 1, 4},
+                        {"memoryBusWidth", 612, 592, 6144, 4},
                         {"l2CacheSize", 616, 596, 52428800, 4},
                         {"maxThreadsPerMultiProcessor", 624, 604, 2048, 4},
                         {"sharedMemPerMultiprocessor", 640, 624, 233472, 8},

@@ -28,6 +28,9 @@ struct Card {
   Bytes usable;                ///< what one process can allocate before its own context
   std::string usable_basis;    ///< how `usable` was found
   double bandwidth_gbs = 0;    ///< 10^9 bytes a second, peak; 0 when unknown
+  Bytes l2;                    ///< cache; 0 when unknown, as are the two below
+  int bus_bits = 0;            ///< of the memory bus
+  int clock_mhz = 0;           ///< boost
   Tflops tflops;
 };
 

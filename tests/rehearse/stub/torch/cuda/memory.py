@@ -19,7 +19,7 @@ def took(address, n):
 def memory_stats_as_nested_dict(device=None):
     kind = {"all": {"current": now, "peak": peak}}
     return {"allocated_bytes": kind, "reserved_bytes": {"all": dict(kind["all"])}, "active_bytes": {"all": dict(kind["all"])},
-            "num_alloc_retries": 0, "num_ooms": ooms}
+            "inactive_split_bytes": {"all": {"current": 3, "peak": 5}}, "num_alloc_retries": 0, "num_ooms": ooms}
 
 
 def reset_peak_memory_stats(device=None):
