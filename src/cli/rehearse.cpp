@@ -9,6 +9,7 @@
 #include "cli/values.h"
 #include "read/data.h"
 #include "rehearse/rehearsal.h"
+#include "render/markdown.h"
 #include "render/rehearsal.h"
 
 namespace vramplan {
@@ -46,6 +47,7 @@ class RehearseCommand final : public Command {
         {"--try-expandable", "", "run it a second time, silently, with expandable segments", &expandable_, r},
         {"--strict", "", "make calls that have no answer here an error", &strict_, r},
         {"--html", "FILE", "also write the report as a page: what lived when, phases, lines", &html_, r},
+        {"--md", "FILE", "also write its tables as Markdown", &md_, r},
         {"--json", "FILE", "also write the report as JSON", &json_, r}};
     all.insert(all.end(), mine.begin(), mine.end());
     return all;
@@ -61,7 +63,7 @@ class RehearseCommand final : public Command {
     std::optional<PredictedRun> predicted;
     if (compare_) predicted = predict_run(job);
     const Data data(context.data_dir);
-    for (const std::string& file : {json_, html_})  // a folder that is not there is told before the work
+    for (const std::string& file : {json_, html_, md_})  // a folder that is not there is told before the work
       if (!file.empty()) write_output(file, "");
     const Rehearsal r = rehearse(job, options(), hook_files(data, "rehearse"), all_cards(data.gpus()));
     std::optional<Rehearsal> again;
@@ -69,6 +71,7 @@ class RehearseCommand final : public Command {
     fmt::print(stderr, "\n{}", rehearsal_table(r, predicted));
     if (again) fmt::print(stderr, "{}", expandable_line(r, *again));
     if (!json_.empty()) write_output(json_, rehearsal_json(r, predicted, again));
+    if (!md_.empty()) write_output(md_, rehearsal_markdown(r));
     if (!html_.empty()) write_output(html_, rehearsal_html(r, predicted));
     return status(r);
   }
@@ -110,7 +113,7 @@ class RehearseCommand final : public Command {
 
   JobFlags job_;
   std::vector<std::string> command_;
-  std::string gpus_, world_, steps_, json_, html_, routing_;
+  std::string gpus_, world_, steps_, json_, html_, md_, routing_;
   bool compare_ = false, no_places_ = false, padded_ = false, strict_ = false, expandable_ = false;
 };
 

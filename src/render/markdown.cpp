@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "render/rehearsal.h"
 #include "render/table.h"
 
 namespace vramplan {
@@ -75,6 +76,36 @@ std::string estimate_markdown(const Estimate& e, const std::string& command) {
   out += bytes_table("peak of a phase, of tensors", rows);
   out += advice(e);
   return out + list("Assumed", e.assumptions) + list("Warnings", e.warnings);
+}
+
+std::string rehearsal_markdown(const Rehearsal& r) {
+  const std::string headline = rehearsal_headline(r);
+  std::string out = "**" + cell(headline.substr(0, headline.find('\n'))) + "**\n" +
+                    code(fmt::format("{}", fmt::join(r.command, " ")));
+  out += "\n| rank | device | allocated | reserved | inactive split | device used | steps | retries |\n" +
+         row(std::vector<std::string>(8, "---:"));
+  for (const RehearsedProcess& p : r.processes)
+    for (const RehearsedDevice& d : p.devices)
+      out += row({std::to_string(p.rank), std::to_string(d.device), format_bytes(d.allocated), format_bytes(d.reserved),
+                  format_bytes(d.inactive_split), format_bytes(d.device_used), std::to_string(p.steps),
+                  std::to_string(d.retries)});
+  const auto worst = worst_device(r);
+  out += bytes_table("counter", {{"allocated", r.counters.allocated},
+                                 {"reserved", r.counters.reserved},
+                                 {"device used", r.counters.device_used},
+                                 {"capacity", r.counters.capacity}});
+  if (worst) {
+    int step = 0;
+    for (const RehearsedStep& s : worst->device->steps) {
+      out += step == 0 ? "\n| step | allocated | reserved |\n| ---: | ---: | ---: |\n" : "";
+      out += row({std::to_string(++step), format_bytes(s.allocated), format_bytes(s.reserved)});
+    }
+    std::vector<std::pair<std::string, Bytes>> places;
+    for (const RehearsedPlace& p : worst->process->places)
+      places.emplace_back(p.kind + ", " + shortened_place(p.place), p.bytes);
+    if (!places.empty()) out += bytes_table("alive at the peak, by line", places);
+  }
+  return out + list("Assumed", {r.assumptions.begin(), r.assumptions.end()}) + list("Warnings", r.warnings);
 }
 
 }  // namespace vramplan

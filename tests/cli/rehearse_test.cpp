@@ -33,8 +33,29 @@ TEST_CASE("the environment tells the card to the library") {
   CHECK(has(r.out, "VGPU_CAPABILITY=8.9\n"));
   CHECK(has(r.out, "VGPU_MULTIPROCESSORS=128\n"));
   CHECK(has(r.out, "VGPU_CARDS=3\n"));
+  CHECK(has(r.out, "VGPU_L2=75497472\n"));  // 72 MiB, 384 bits, 2,520 MHz; the memory's clock as nvidia-smi has it
+  CHECK(has(r.out, "VGPU_BUS_BITS=384\n"));
+  CHECK(has(r.out, "VGPU_CLOCK=2520000\n"));
+  CHECK(has(r.out, "VGPU_MEMORY_CLOCK=10500000\n"));
+  CHECK(has(r.out, "VRAMPLAN_ROUTING=uniform\n"));
+  CHECK(has(run("rehearse --gpu rtx-4090 --routing skewed -- env").out, "VRAMPLAN_ROUTING=skewed\n"));
   CHECK(has(r.out, "VGPU_MEMORY=24319623168\n"));  // 24,217 MiB as PyTorch prints it, less 1,024
   CHECK(has(r.out, "PYTORCH_ALLOC_CONF=expandable_segments:True\n"));
+}
+
+TEST_CASE("the report as Markdown has the bytes of the JSON") {
+  const std::string at = "/tmp/vramplan-rehearse-md-" + std::to_string(getpid());
+  const Result r = run("rehearse --gpu t4 --md " + at + " --json - -- python3 " TEST_ROOT "/rehearse/program.py", "",
+                       "env PYTHONPATH=" TEST_ROOT "/rehearse/stub ");
+  CHECK(r.status == 0);
+  const auto j = nlohmann::json::parse(r.out.substr(r.out.find("{\n")));
+  const std::string md = vramplan::test::slurp(at);
+  std::remove(at.c_str());
+  CHECK(has(md, "**fits: "));
+  CHECK(j.at("counters").at("allocated") == 20 << 20);
+  for (const auto& [name, bytes] : j.at("counters").items()) CHECK(has(md, " | " + bytes.dump() + " |"));
+  for (const nlohmann::json& place : j.at("processes").at(0).at("places"))
+    CHECK(has(md, " | " + place.at("bytes").dump() + " |"));
 }
 
 TEST_CASE("alone in a world, the launcher's variables are there, and one's own are kept") {
@@ -52,6 +73,7 @@ TEST_CASE("what cannot be rehearsed is refused before anything runs") {
   CHECK(run("rehearse --gpu h100-sxm --gpus 65 -- true").status == 2);
   CHECK(run("rehearse --gpu h100-sxm --steps x -- true").status == 2);
   CHECK(run("rehearse --gpu mi300x -- true").status == 3);
+  CHECK(has(run("rehearse --gpu h100-sxm --routing skewd -- true").err, "skewed"));
   CHECK(run("rehearse --gpu h100-sxm --compare -- true").status == 2);  // no model
   CHECK(has(run("rehearse --gpu h100-sxm python train.py --lr 3").err, "comes after --"));
   CHECK(has(run("rehearse --gpus_ 2 -- python train.py --lr 3").err, "--gpus"));
