@@ -63,7 +63,7 @@ std::vector<Flag> RunFlags::flags() {
       {"--loss", "FORM",
        "causal (transformers), shifted (before 4.46), plain (logits as they are), smoothed (Trainer's label "
        "smoothing), "
-       "chunked:N (torchtune), fused-linear (Liger) (default: causal)",
+       "chunked:N (torchtune), fused-linear (Liger), classification:N (a head of N labels) (default: causal)",
        &loss_, r},
       {"--keeps-output", "", "the loop holds the model's output, and so the logits, until the next one", &keeps_output_,
        r},
@@ -237,9 +237,11 @@ LossChoice RunFlags::loss() const {
   const std::string name = take_item(rest, ':');
   l.form = word(kLosses, name, "--loss", LossForm::causal);
   if (!rest.empty()) {
-    if (l.form != LossForm::chunked)
-      throw UserError(fmt::format("'{}' takes no number", name), "--loss", "only chunked:N does", Exit::usage);
-    l.chunks = parse_count(std::string(rest), "--loss chunked:N");
+    if (l.form != LossForm::chunked && l.form != LossForm::classification)
+      throw UserError(fmt::format("'{}' takes no number", name), "--loss", "only chunked:N and classification:N do",
+                      Exit::usage);
+    (l.form == LossForm::chunked ? l.chunks : l.labels) =
+        parse_count(std::string(rest), l.form == LossForm::chunked ? "--loss chunked:N" : "--loss classification:N");
   }
   return l;
 }
@@ -305,6 +307,7 @@ void RunFlags::read(Job& job) const {
   read_kept(r);
   if (!lora_.empty()) r.lora = lora();
   r.loss = loss();
+  if (r.loss.form == LossForm::classification) job.model = classifier(job.model, r.loss.labels);
   if (!quant_.empty()) r.quant = quantisation();
   if (!clip_.empty()) r.clip = number(clip_, "--clip");
   r.keeps_output = keeps_output_;

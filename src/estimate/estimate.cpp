@@ -17,7 +17,7 @@ constexpr std::size_t kLargest = 10;
 /// 0 without adapters. Throws UserError when they fit no module.
 std::int64_t adapter_count(const Job& job) {
   if (!job.run.lora) return 0;
-  return adapter_parameter_count(job.model, adapters_of(*job.run.lora, job.run.precision));
+  return adapter_parameter_count(job.model, adapters_of(job.model, job.run));
 }
 
 /// "2 + 4 + 12 bytes a parameter", for those who plan with such sums; empty where states are not Adam's.

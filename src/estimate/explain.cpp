@@ -33,7 +33,7 @@ FormulaRow fixed_row(const Job& job, std::int64_t parameters) {
   const DryRun run(job);
   Bytes gradients = storage_bytes(parameter_type(job.run.precision), parameters);
   if (job.run.lora) {
-    const Adapters adapters = adapters_of(*job.run.lora, job.run.precision);
+    const Adapters adapters = adapters_of(job.model, job.run);
     gradients = storage_bytes(adapters.dtype, adapter_parameter_count(job.model, adapters));
   }
   return {"fixed",

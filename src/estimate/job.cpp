@@ -65,6 +65,10 @@ void check_job(const Job& job) {
        "the fused linear loss under autocast is not modelled", "--loss", "use --precision bf16, or another loss");
   need(r.loss.form == LossForm::causal || job.model.architecture != Architecture::textbook,
        "the textbook block has a loss of its own", "--loss", "name a model");
+  need((r.loss.form == LossForm::classification) == (job.model.labels > 0) && job.model.labels <= 1 << 24,
+       "a classifier needs 1 to 16,777,216 labels", "--loss", "for example --loss classification:2");
+  need(!r.quant || r.loss.form != LossForm::classification, "a classifier in few bits is not modelled", "--quant",
+       "leave it out");
   need(!r.quant || r.lora, "a model in few bits is frozen: nothing is left to train", "--quant", "add --lora r=16");
   need(!r.quant || job.model.architecture != Architecture::gpt2, "GPT-2's Conv1D layers in few bits are not modelled",
        "--quant", "leave it out");
@@ -75,7 +79,7 @@ void check_job(const Job& job) {
   need(r.checkpoint.kind != CheckpointKind::selective || job.model.architecture != Architecture::textbook,
        "parts of the textbook block are not recomputed alone", "--checkpoint", "use per-layer or segments");
   cut_layers(r.checkpoint, job.model.layers);
-  if (r.lora) adapter_parameter_count(job.model, adapters_of(*r.lora, r.precision));
+  if (r.lora) adapter_parameter_count(job.model, adapters_of(job.model, r));
 }
 
 }  // namespace vramplan

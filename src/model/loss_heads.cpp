@@ -83,6 +83,18 @@ ModelOutput fused_linear(Tape& t, const LossChoice&, const Tensor& hidden, const
   return {fused_linear_cross_entropy(t, rows, head, view(t, targets, {-1})), {}};
 }
 
+ModelOutput classification(Tape& t, const LossChoice&, const Tensor& hidden, const Tensor& head, const Tensor& labels) {
+  Tensor logits = [&] {
+    At here(t, "score");
+    return linear(t, hidden, head, {});
+  }();
+  At here(t, "loss");
+  LastTokens last = last_of_each(t, logits);
+  ModelOutput out{cross_entropy(t, view(t, last.logits, {-1, head.size(0)}), view(t, labels, {-1})), last.logits};
+  logits.reset(), last.mask.reset(), last.positions.reset();  // as they go there
+  return out;
+}
+
 }  // namespace
 
 ModelOutput loss_head(Tape& t, const LossChoice& choice, Tensor hidden, const Tensor& head, const Tensor& labels) {
@@ -93,6 +105,7 @@ ModelOutput loss_head(Tape& t, const LossChoice& choice, Tensor hidden, const Te
     case LossForm::smoothed: return smoothed(t, choice, hidden, head, labels);
     case LossForm::chunked: return chunked(t, choice, hidden, head, labels);
     case LossForm::fused_linear: return fused_linear(t, choice, hidden, head, labels);
+    case LossForm::classification: return classification(t, choice, hidden, head, labels);
   }
   return {};
 }

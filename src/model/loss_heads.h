@@ -12,7 +12,8 @@ struct ModelOutput {
   std::vector<Tensor> cache{};  ///< keys and values, when the model fills a cache
 };
 
-/// Takes the only reference to hidden [b, s, h]; head [v, h], labels int64 [b, s].
+/// Takes the only reference to hidden [b, s, h]; head [v, h], labels int64 [b, s], or [b] of a
+/// classifier.
 ModelOutput loss_head(Tape& t, const LossChoice& choice, Tensor hidden, const Tensor& head, const Tensor& labels);
 
 }  // namespace vramplan

@@ -189,13 +189,10 @@ void add_adapters(Tape& t, const ModelConfig& c, const Adapters& adapters, Weigh
     w.trainable.push_back({name, module});
   };
   if (adapters.saves_embedding) save(w.token_embedding, "model.embed_tokens.modules_to_save.weight");
-  if (adapters.saves_head) save(w.head, "lm_head.modules_to_save.weight");
+  if (adapters.saves_head)
+    save(w.head, c.labels > 0 ? "score.modules_to_save.weight" : "lm_head.modules_to_save.weight");
   w.parameters.insert(w.parameters.end(), w.trainable.begin(), w.trainable.end());
 }
-
-}  // namespace
-
-namespace {
 
 void make_layers(WeightBuilder& b, Tape& t, const ModelConfig& c, Weights& w) {
   for (std::int64_t i = 0; i < c.layers; ++i) {
@@ -203,6 +200,9 @@ void make_layers(WeightBuilder& b, Tape& t, const ModelConfig& c, Weights& w) {
     w.layers.push_back(make_layer(b, c, i));
   }
 }
+
+std::int64_t head_rows(const ModelConfig& c) { return c.labels > 0 ? c.labels : c.vocab; }
+const char* head_name(const ModelConfig& c) { return c.labels > 0 ? "score.weight" : "lm_head.weight"; }
 
 /// As its class makes it (from_config).
 void make_model(WeightBuilder& b, Tape& t, const ModelConfig& c, Weights& w) {
@@ -212,7 +212,7 @@ void make_model(WeightBuilder& b, Tape& t, const ModelConfig& c, Weights& w) {
     w.final_norm = b.norm(c.architecture == Architecture::gpt2 ? "transformer.ln_f" : "model.norm", c);
   if (c.position == PositionKind::rotary) make_rotary_buffers(t, c, w);
   if (c.vocab > 0) {
-    w.head = b.make("lm_head.weight", {c.vocab, c.hidden});
+    w.head = b.make(head_name(c), {head_rows(c), c.hidden});
     if (c.tied) b.take_last(), w.head = w.token_embedding;  // made first and tied then: its block stays in the cache
   }
 }
@@ -257,6 +257,12 @@ void load_model(WeightBuilder& b, Tape& t, const ModelConfig& c, const WeightSto
 
 }  // namespace
 
+ModelConfig classifier(ModelConfig c, std::int64_t labels) {
+  c.labels = labels;
+  c.tied = false;
+  return c;
+}
+
 Weights make_weights(Tape& t, const ModelConfig& c, DType dtype, const Adapters* adapters,
                      const WeightStorage* storage) {
   Weights w;
@@ -288,9 +294,8 @@ std::int64_t adapter_parameter_count(const ModelConfig& c, const Adapters& adapt
                         ? "adapters on GPT-2's Conv1D layers are not modelled yet"
                         : "known: q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, all-linear",
                     Exit::usage);
-  const std::int64_t vocabulary = checked_multiply(c.vocab, c.hidden);
-  return checked_multiply(each, c.layers) + (adapters.saves_embedding ? vocabulary : 0) +
-         (adapters.saves_head ? vocabulary : 0);
+  return checked_multiply(each, c.layers) + (adapters.saves_embedding ? checked_multiply(c.vocab, c.hidden) : 0) +
+         (adapters.saves_head ? checked_multiply(head_rows(c), c.hidden) : 0);
 }
 
 std::int64_t layer_parameter_count(const ModelConfig& c) {
@@ -304,7 +309,7 @@ std::int64_t parameter_count(const ModelConfig& c) {
   Weights w;
   make_ends(b, c, w);
   if (c.architecture != Architecture::textbook) b.norm("norm", c);
-  if (c.vocab > 0 && !c.tied) b.make("head", {c.vocab, c.hidden});
+  if (c.vocab > 0 && !c.tied) b.make("head", {head_rows(c), c.hidden});
   return checked_add(b.elements, checked_multiply(layer_parameter_count(c), c.layers));
 }
 

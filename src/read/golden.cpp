@@ -106,10 +106,12 @@ ModelConfig textbook(const JsonObject& m) {
 ModelConfig model(const JsonObject& m) {
   const std::string source = m.text("source");
   if (source == "textbook") return textbook(m);
-  if (source != "hf" || m.text_or("class", "") != "causal_lm")
+  const std::string kind = m.text_or("class", "");
+  if (source != "hf" || (kind != "causal_lm" && kind != "sequence_classification"))
     throw NotExpressed{source == "hf" ? "model class " + m.text_or("class", "?") : "models of " + source};
   try {
-    return model_config_of(m.raw("config"), m.text_or("family", "config")).config;
+    const ModelConfig c = model_config_of(m.raw("config"), m.text_or("family", "config")).config;
+    return kind == "causal_lm" ? c : classifier(c, m.object("config").integer_or("num_labels", 2));
   } catch (const UserError& e) {
     throw NotExpressed{e.what()};
   }
@@ -174,6 +176,10 @@ void inputs(const JsonObject& in, GoldenCase& g) {
     t.loss.form = word(kLosses, l.text("form"), "loss");
     t.loss.chunks = l.integer_or("chunks", t.loss.chunks);
     t.loss.upcast = l.boolean_or("upcast", true);
+  }
+  if (g.config.labels > 0) {
+    t.loss.form = LossForm::classification;
+    t.loss.labels = g.config.labels;
   }
   if (in.has("quant")) {
     const JsonObject q = in.object("quant");

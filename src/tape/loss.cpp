@@ -55,6 +55,18 @@ Tensor nll_loss(Tape& t, const Tensor& log_probs, const Tensor& target) {
   return t.output(node, loss);
 }
 
+/// The last tokens of x [b, s, l], a view; no sequence here is padded.
+Tensor last_tokens(Tape& t, const Tensor& x) {
+  const std::int64_t last = x->offset + (x.size(1) - 1) * x.strides()[1];
+  return t.view_of(x, {x.size(0), x.size(2)}, {x.strides()[0], x.strides()[2]}, last, x.dtype());
+}
+
+Grads pick_back(Tape& t, Node& n, Grads& dy) {
+  Tensor dx = filled(t, n.dims, dy[0].dtype(), 0, "new_zeros");
+  t.backend().unary(Unary::copy, last_tokens(t, dx), dy[0], 0);
+  return {dx};
+}
+
 /// `padded` lives as long as the caller wants.
 Tensor shifted_labels(Tape& t, const Tensor& labels, Tensor& padded) {
   const std::int64_t rows = labels.size(0), s = labels.size(1);
@@ -64,6 +76,28 @@ Tensor shifted_labels(Tape& t, const Tensor& labels, Tensor& padded) {
 }
 
 }  // namespace
+
+LastTokens last_of_each(Tape& t, const Tensor& logits) {
+  const std::int64_t b = logits.size(0), s = logits.size(1);
+  LastTokens out;
+  // Numbers of 4 bytes, int32 there.
+  Tensor not_padding = filled(t, {b, s}, DType::boolean, 1, "ne");
+  out.mask = filled(t, {b, s}, DType::fp32, 1, "_to_copy");
+  not_padding.reset();
+  out.positions = filled(t, {s}, DType::fp32, 0, "arange");
+  Tensor product = filled(t, {b, s}, DType::fp32, 0, "mul");
+  const Tensor last = filled(t, {b}, DType::int64, static_cast<double>(s - 1), "argmax");
+  product.reset();
+  const Tensor rows = arange(t, b);
+  auto node = t.record("IndexBackward0", pick_back, {&logits});
+  if (node) node->dims = logits.shape();
+  t.save(node, rows);
+  t.save(node, last);
+  out.logits = t.memory().empty({b, logits.size(2)}, logits.dtype(), "index");
+  t.backend().unary(Unary::copy, out.logits, last_tokens(t, logits), 0);
+  out.logits = t.output(node, out.logits);
+  return out;
+}
 
 Tensor shifted_labels(Tape& t, const Tensor& labels) {
   Tensor padded;

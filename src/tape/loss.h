@@ -18,6 +18,15 @@ Tensor log_softmax(Tape& t, const Tensor& x);
 /// in the logits' type, the target, and one number.
 Tensor cross_entropy(Tape& t, const Tensor& logits, const Tensor& target);
 
+/// What transformers' GenericForSequenceClassification.forward has at hand once it has picked the logits.
+struct LastTokens {
+  Tensor logits;           ///< [b, l]
+  Tensor mask, positions;  ///< its locals: [b, s], [s]
+};
+/// Of logits [b, s, l] each sequence's last token that is not padding (none is). Keeps the two indices. Backward makes
+/// zeros like the logits and puts the gradient into them.
+LastTokens last_of_each(Tape& t, const Tensor& logits);
+
 /// labels [b, s] padded by one, and what is left of them after the first: a copy [b, s].
 Tensor shifted_labels(Tape& t, const Tensor& labels);
 

@@ -14,7 +14,7 @@ Weights make_all(Tape& t, const ModelConfig& c, const TrainOptions& options) {
   t.device = options.device;
   const DType dtype = unquantised_type(options);
   if (!options.lora) return make_weights(t, c, dtype);
-  const Adapters adapters = adapters_of(*options.lora, options.precision);
+  const Adapters adapters = adapters_of(c, options);
   if (!options.quant) return make_weights(t, c, dtype, &adapters);
   const DType loaded = loaded_type(options);
   const WeightStorage storage{options.quant->kind != QuantKind::int8, options.quant->doubled, loaded,
@@ -24,16 +24,17 @@ Weights make_all(Tape& t, const ModelConfig& c, const TrainOptions& options) {
 
 }  // namespace
 
-Adapters adapters_of(const Lora& lora, Precision precision) {
+Adapters adapters_of(const ModelConfig& c, const TrainOptions& options) {
+  const Lora& lora = *options.lora;
   auto saves = [&](const char* module) {
     return std::find(lora.saved.begin(), lora.saved.end(), module) != lora.saved.end();
   };
   return {lora.rank,
           lora.dropout,
           lora.scale(),
-          lora.full_precision ? DType::fp32 : parameter_type(precision),
+          lora.full_precision ? DType::fp32 : parameter_type(options.precision),
           saves("embed_tokens"),
-          saves("lm_head"),
+          saves("lm_head") || c.labels > 0,  // peft's task SEQ_CLS saves the classifier's
           [lora](const std::string& module) { return lora.targets_module(module); }};
 }
 
@@ -104,9 +105,10 @@ void Trainer::make_batch() {
   batch_.embeddings_want_grad =
       options_.checkpoint.kind != CheckpointKind::none && options_.checkpoint.kind != CheckpointKind::selective;
   batch_.ids = memory_.empty({b, s}, DType::int64, "input_ids");
-  batch_.labels = memory_.empty({b, s}, DType::int64, "labels");
+  const bool classifies = config_.labels > 0;
+  batch_.labels = memory_.empty(classifies ? Dims{b} : Dims{b, s}, DType::int64, "labels");
   backend.tokens(batch_.ids, config_.vocab, 1);
-  backend.tokens(batch_.labels, config_.vocab, 2);
+  backend.tokens(batch_.labels, classifies ? config_.labels : config_.vocab, 2);
 }
 
 StepMarks::Micro Trainer::forward_backward() {

@@ -67,7 +67,7 @@ class Trainer {
 };
 
 /// The adapters that options ask for, as the model floor wants them.
-Adapters adapters_of(const Lora& lora, Precision precision);
+Adapters adapters_of(const ModelConfig& c, const TrainOptions& options);
 
 /// What the SDPA call of a model is told.
 AttentionChoice attention_choice(const TrainOptions& options);

@@ -17,7 +17,10 @@ std::string quant_word(const Quantisation& q) {
 }
 
 std::string loss_word(const LossChoice& l) {
-  return word_for(kLosses, l.form) + (l.form == LossForm::chunked ? fmt::format(":{}", l.chunks) : "");
+  const std::string form = word_for(kLosses, l.form);
+  return l.form == LossForm::chunked          ? fmt::format("{}:{}", form, l.chunks)
+         : l.form == LossForm::classification ? fmt::format("{}:{}", form, l.labels)
+                                              : form;
 }
 
 namespace {

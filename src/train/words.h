@@ -60,9 +60,13 @@ inline constexpr Word<bool> kBuckets[]{{"copies", false}, {"views", true}};
 inline constexpr Word<bool> kAdapterTypes[]{{"fp32", true}, {"base", false}};
 inline constexpr Word<QuantKind> kQuantKinds[]{
     {"nf4", QuantKind::nf4}, {"fp4", QuantKind::fp4}, {"int8", QuantKind::int8}};
-inline constexpr Word<LossForm> kLosses[]{{"causal", LossForm::causal},   {"shifted", LossForm::shifted},
-                                          {"plain", LossForm::plain},     {"smoothed", LossForm::smoothed},
-                                          {"chunked", LossForm::chunked}, {"fused-linear", LossForm::fused_linear}};
+inline constexpr Word<LossForm> kLosses[]{{"causal", LossForm::causal},
+                                          {"shifted", LossForm::shifted},
+                                          {"plain", LossForm::plain},
+                                          {"smoothed", LossForm::smoothed},
+                                          {"chunked", LossForm::chunked},
+                                          {"fused-linear", LossForm::fused_linear},
+                                          {"classification", LossForm::classification}};
 inline constexpr Word<NormKind> kNorms[]{{"layer-norm", NormKind::layer_norm},
                                          {"rms-norm", NormKind::rms_norm_python},
                                          {"rms-norm-fused", NormKind::rms_norm_fused}};

@@ -129,7 +129,7 @@ ValidatedCase validate_case(const GoldenCase& g) {
   const Run run(g);
   const std::int64_t base = parameter_count(g.config);
   const std::int64_t adapters =
-      g.options.lora ? adapter_parameter_count(g.config, adapters_of(*g.options.lora, g.options.precision)) : 0;
+      g.options.lora ? adapter_parameter_count(g.config, adapters_of(g.config, g.options)) : 0;
   v.parameters_exact = base + adapters == g.parameters && (g.options.lora ? adapters : base) == g.trainable;
   const Tally held = run.held();
   v.held_exact = held.requested == g.held.requested && (!g.steps || held.rounded == g.held.rounded);

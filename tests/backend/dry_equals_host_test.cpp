@@ -162,11 +162,12 @@ TEST_CASE("loss heads") {
         if (w.value == LossForm::fused_linear && p == Precision::amp_bf16) continue;
         CAPTURE(w.name);
         TrainOptions r = test::small_run(p);
-        r.loss = {w.value, 3, true};
-        compare(c, r);
+        r.loss = {w.value, 3, true, 5};
+        const ModelConfig model = w.value == LossForm::classification ? classifier(c, 5) : c;
+        compare(model, r);
         r.keeps_output = true;
         r.checkpoint = {CheckpointKind::per_layer, 0, false};
-        compare(c, r);
+        compare(model, r);
       }
 }
 

@@ -60,3 +60,19 @@ TEST_CASE("label smoothing mixes two losses") {
   CHECK(smooth.loss != doctest::Approx(sharp.loss));
   CHECK(std::abs(smooth.loss - sharp.loss) < 0.1F * sharp.loss);
 }
+
+TEST_CASE("a classifier starts at the logarithm of its labels, and learns") {
+  HostBackend host;
+  TrainOptions r = test::small_run();
+  r.loss = {LossForm::classification, 8, true, 5};
+  r.optimizer.lr = 1e-2;
+  const ModelConfig c = classifier(test::small_llama(), 5);
+  Trainer t(host, c, r);
+  CHECK(t.weights().head.shape() == Dims{5, c.hidden});
+  CHECK(parameter_count(c) == parameter_count(test::small_llama()) + (5 - c.vocab) * c.hidden);  // it is not tied
+  t.step();
+  const float first = *t.loss().data<float>();
+  CHECK(first == doctest::Approx(std::log(5)).epsilon(0.2));
+  for (int i = 0; i < 10; ++i) t.step();
+  CHECK(*t.loss().data<float>() < 0.5F * first);
+}

@@ -46,6 +46,10 @@ Job random_composed_job(test::Random& random) {
     case 9: j.run.loss.form = static_cast<LossForm>(random() % 6), j.run.loss.chunks = 2; break;
     case 10: j.run.fp32_gradients = has_master_weights(j.run.precision); break;
     case 11: j.run.checkpoint.on_host = true, j.run.checkpoint.reentrant = false; break;
+    case 12:
+      if (j.model.architecture == Architecture::textbook) break;
+      j.run.loss.form = LossForm::classification, j.model = classifier(j.model, 3);
+      break;
     default: break;
   }
   return j;

@@ -19,7 +19,8 @@ struct ModelConfig {
   NormKind norm = NormKind::rms_norm_python;
   MlpKind mlp = MlpKind::swiglu;
   PositionKind position = PositionKind::rotary;
-  bool tied = false;  ///< lm_head is the token embedding
+  bool tied = false;        ///< lm_head is the token embedding
+  std::int64_t labels = 0;  ///< of a classifier, whose head stands in lm_head's place; 0: a language model
   bool qkv_bias = false, out_bias = false, mlp_bias = false;
   std::optional<std::int64_t> window;  ///< sliding attention; nothing: full
   std::int64_t full_layers = 0;        ///< the first layers that attend fully although there is a window (Qwen2)
@@ -30,6 +31,8 @@ struct ModelConfig {
   bool operator==(const ModelConfig&) const = default;
 };
 
+/// The model under a classifier's head (transformers' ForSequenceClassification): `score`, not tied.
+ModelConfig classifier(ModelConfig c, std::int64_t labels);
 /// Elements of all trainable tensors; a tied embedding and head count once. Throws Overflow.
 std::int64_t parameter_count(const ModelConfig& c);
 /// Elements of one repeated layer.

@@ -10,12 +10,16 @@ namespace vramplan {
 ///   smoothed      Hugging Face Trainer's LabelSmoother
 ///   chunked       head and loss in `chunks` parts of the sequence, each in fp32 (torchtune)
 ///   fused_linear  Liger-Kernel: logits of some tokens at a time, gradients made in forward
-enum class LossForm { causal, shifted, plain, smoothed, chunked, fused_linear };
+///   classification  transformers' ForSequenceClassification, single label: a head of its own, [labels, h], for all
+///   tokens,
+///                   of whose logits each sequence's last are picked
+enum class LossForm { causal, shifted, plain, smoothed, chunked, fused_linear, classification };
 
 struct LossChoice {
   LossForm form = LossForm::causal;
   std::int64_t chunks = 8;  ///< of chunked
   bool upcast = true;       ///< of chunked: each part's logits in fp32
+  std::int64_t labels = 2;  ///< of classification, as the model's config has it
   bool operator==(const LossChoice&) const = default;
 };
 
