@@ -5,6 +5,13 @@
 
 namespace vramplan::test {
 
+/// Under sanitizers a test takes ten times as long: then it tries one in so many of its random or golden cases.
+#ifdef VRAMPLAN_SANITIZED
+constexpr int kThinned = 5;
+#else
+constexpr int kThinned = 1;
+#endif
+
 class Random {
  public:
   explicit Random(std::uint32_t seed) : engine_(seed) {}

@@ -160,8 +160,10 @@ class ProbeCommand final : public Command {
     if (steps < 1 || steps > 1000)
       throw UserError("1 to 1,000 timed steps", "--steps", "for example --steps 5", Exit::usage);
     options.steps = static_cast<int>(steps);
-    if (!write_.empty() && (options.on == ProbeOn::host || options.on == ProbeOn::dry))
-      throw UserError("what is written is of a card", "--write", "leave it out, or --backend cuda", Exit::usage);
+    if (options.on == ProbeOn::host || options.on == ProbeOn::dry)
+      for (const auto& [value, flag] : {std::pair{&write_, "--write"}, {&gemm_, "--gemm"}, {&device_, "--device"}})
+        if (!value->empty())
+          throw UserError(fmt::format("{} is for a card", flag), flag, "leave it out, or --backend cuda", Exit::usage);
     if (!write_.empty()) write_output(write_, "");  // a folder that is not there is told before the work
     options.rates = !write_.empty();
     const Probe p = probe_train(job_.job(context), options);

@@ -34,6 +34,8 @@ DryRun::DryRun(const Job& job)
 
 double DryRun::flops() const { return std::accumulate(work_.flops.begin(), work_.flops.end(), 0.0); }
 
+Bytes DryRun::first_peak() const { return ledger().peak(steps_[0].micro[0].forward, steps_[0].after).tally.requested; }
+
 Phase DryRun::peak_phase() const { return peak_.at == 0 ? Phase::init : ledger().events()[peak_.at - 1].phase; }
 
 std::vector<PhasePeak> phase_peaks(const Ledger& ledger, const StepMarks& step) {
@@ -60,10 +62,13 @@ std::vector<PhasePeak> DryRun::phases() const { return phase_peaks(ledger(), ste
 
 std::optional<DryRun::Allocator> DryRun::replay(const AllocatorOptions& options, Bytes workspace) const {
   Replay r(ledger(), options, KernelMemory::of_pytorch(workspace));
+  if (!r.run(steps_[0].micro[0].forward)) return std::nullopt;
+  r.reset_peaks();
   if (!r.run(steps_[1].micro[0].forward)) return std::nullopt;
+  const ReplayPeaks first = r.peaks();
   r.reset_peaks();
   if (!r.run(steps_[1].after)) return std::nullopt;
-  return Allocator{r.peaks(), r.retries()};
+  return Allocator{r.peaks(), r.retries(), first};
 }
 
 std::vector<DryRun::AllocatorPhase> DryRun::allocator_phases(const AllocatorOptions& options,

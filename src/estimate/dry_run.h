@@ -24,6 +24,8 @@ class DryRun {
   const Ledger& ledger() const { return trainer_.ledger(); }
   /// The highest instant of the second step.
   const Ledger::Peak& peak() const { return peak_; }
+  /// The most that tensors took in the first step, as requested.
+  Bytes first_peak() const;
   const StepMarks& second_step() const { return steps_[1]; }
   Phase peak_phase() const;
   std::vector<PhasePeak> phases() const;
@@ -31,6 +33,7 @@ class DryRun {
   struct Allocator {
     ReplayPeaks peaks;
     int retries = 0;
+    ReplayPeaks first;  ///< of the first step
   };
   std::optional<Allocator> replay(const AllocatorOptions& options, Bytes workspace) const;
   /// Peaks of the allocator in each phase of the second step.

@@ -93,7 +93,7 @@ Estimate summary(const Job& job, const DryRun& run, const Overhead& o) {
   e.phases = run.phases();
   e.peak = run.peak().tally.requested;
   e.peak_phase = run.peak_phase();
-  e.counters = count(run, job, o);
+  count(e, run, o);
   for (const UncertaintyPart& p : uncertainty_parts(job)) {
     e.uncertainty_parts.push_back({p.name, p.bytes, {}});
     e.uncertainty += p.bytes;

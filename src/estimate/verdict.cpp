@@ -31,8 +31,10 @@ std::string_view name_of(Verdict v) {
   return "";
 }
 
-Counters count(const DryRun& run, const Job& job, const Overhead& o) {
-  return counters_of(run.replay(allocator_of(job), o.workspace)->peaks, o, {});
+void count(Estimate& e, const DryRun& run, const Overhead& o) {
+  const DryRun::Allocator a = *run.replay(allocator_of(e.job), o.workspace);
+  e.counters = counters_of(a.peaks, o, {});
+  e.first_step = {run.first_peak(), a.first.allocated, a.first.reserved};
 }
 
 void judge(Estimate& e, const DryRun& run, const Overhead& o) {

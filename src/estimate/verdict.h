@@ -5,8 +5,8 @@
 
 namespace vramplan {
 
-/// The counters of a run on a card that is large enough; capacity stays 0.
-Counters count(const DryRun& run, const Job& job, const Overhead& o);
+/// Sets the counters of both steps as on a card that is large enough; capacity stays 0.
+void count(Estimate& e, const DryRun& run, const Overhead& o);
 
 /// Sets the chain of capacity, verdict and margin. When the run fits only because PyTorch gives cached blocks back
 /// before it fails, the verdict is `tight`, the counters are those of that run, and a warning says so.

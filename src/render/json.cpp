@@ -72,6 +72,9 @@ std::string estimate_json(const Estimate& e) {
                {"bytes", e.peak.count()},
                {"categories", categories_of(e)},
                {"tensors", tensors_of(e)}};
+  j["first_step"] = {{"peak", e.first_step.peak.count()},
+                     {"allocated", e.first_step.allocated.count()},
+                     {"reserved", e.first_step.reserved.count()}};
   j["tree"] = tree_of(e.tree);
   if (!e.segments.empty()) j["segments"] = segments_of(e);
   j["without_checkpointing"] = e.without_checkpointing ? json{{"peak", e.without_checkpointing->peak.count()},

@@ -74,6 +74,8 @@ std::string counters(const Estimate& e, const TextStyle& style) {
   t.add({"allocated", format_bytes(e.counters.allocated, style.unit), "max_memory_allocated"});
   t.add({"reserved", format_bytes(e.counters.reserved, style.unit), "max_memory_reserved"});
   t.add({"device used", format_bytes(e.counters.device_used, style.unit), "nvidia-smi; this one decides"});
+  t.add({"in step 1", format_bytes(e.first_step.allocated, style.unit),
+         fmt::format("allocated; {} reserved", format_bytes(e.first_step.reserved, style.unit))});
   if (e.host > Bytes()) t.add({"host", format_bytes(e.host, style.unit), "optimizer states and weights kept there"});
   std::string out = "\nAs tools count it:\n" + t.str();
   if (e.capacity.empty()) return out;

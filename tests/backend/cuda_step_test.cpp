@@ -44,7 +44,7 @@ std::uint64_t sum_of_gradients(Backend& on, Trainer& t) {
 TEST_CASE("every small model: ledger of the dry run, gradients of the host, bits of the step without checkpointing") {
   test::Card card;
   for (const test::NamedModel& m : test::small_models()) {
-#ifdef __SANITIZE_ADDRESS__  // it sees nothing of the emulated kernels, where the time goes
+#ifdef VRAMPLAN_SANITIZED  // it sees nothing of the emulated kernels, where the time goes
     if (m.name != "gpt2 with dropout" && m.name != "qwen2") continue;
 #endif
     for (AttentionForm a : {AttentionForm::eager, AttentionForm::sdpa})

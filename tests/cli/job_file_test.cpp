@@ -6,6 +6,7 @@
 
 #include "cli/job_flags.h"
 #include "program.h"
+#include "random.h"
 #include "read/golden.h"
 #include "render/json.h"
 #include "train/words.h"
@@ -98,10 +99,11 @@ Job job_in(const std::string& file) {
 
 TEST_CASE("every golden job: its flags say it, the estimate is PyTorch's, and its document gives the same document") {
   const Folder folder;
-  int said = 0, unsaid = 0;
+  int read = 0, said = 0, unsaid = 0;
   for (const auto& entry : std::filesystem::directory_iterator(TEST_ROOT "/golden")) {
     std::ifstream lines(entry.path());
     for (std::string line; std::getline(lines, line);) {
+      if (++read % vramplan::test::kThinned != 0) continue;
       const GoldenCase g = read_golden(line, entry.path().string());
       CAPTURE(g.id);
       if (!unsayable(g).empty()) {
@@ -117,12 +119,16 @@ TEST_CASE("every golden job: its flags say it, the estimate is PyTorch's, and it
       if (expected.loss.form != LossForm::chunked) expected.loss.chunks = job.run.loss.chunks;
       CHECK(job.run == expected);
       const Estimate e = estimate(job);
-      if (g.steps) CHECK(e.peak == g.steps->at(1).peak.requested);
+      if (g.steps) {
+        CHECK(e.peak == g.steps->at(1).peak.requested);
+        // PyTorch's figure ends before the evaluation that follows the step.
+        if (!g.options.evaluate) CHECK(e.first_step.peak == g.steps->at(0).peak.requested);
+      }
       const std::string document = estimate_json(e);
       CHECK(estimate_json(estimate(job_in(folder.file("out.json", document)))) == document);
     }
   }
-  CHECK(said > 400);
+  CHECK(said > 400 / vramplan::test::kThinned);
   CHECK(unsaid < 80);
 }
 

@@ -20,7 +20,7 @@ TEST_CASE("the process grows by what the ledger says, within a few MB") {
   std::int64_t highest = 0;
   for (const json& phase : j.at("phases")) highest = std::max(highest, phase.at("ledger").get<std::int64_t>());
   CHECK(highest > (32 << 20));
-#ifndef __SANITIZE_ADDRESS__  // that keeps released memory aside, and surrounds what lives
+#ifndef VRAMPLAN_SANITIZED  // that keeps released memory aside, and surrounds what lives
   CHECK(std::abs(j.at("resident").get<std::int64_t>() - highest) < (12 << 20));
 #endif
   CHECK(j.at("bitwise") == "equal");
@@ -91,4 +91,14 @@ TEST_CASE("on a card: its allocator beside the simulation, what is in no ledger,
   CHECK(full.status == 1);
   CHECK(has(full.err, "720.00 MiB of 1.00 GiB are free"));
   std::remove(file.c_str());
+}
+
+TEST_CASE("what is for a card is refused where none is used") {
+  const std::string job = "probe train --layers 1 --hidden 64 --heads 2 --vocab 100 --seq 8 --backend host ";
+  for (const char* flag : {"--gemm cublas", "--device 1", "--write /tmp/never.json"}) {
+    CAPTURE(flag);
+    const auto r = run(job + flag);
+    CHECK(r.status == 2);
+    CHECK(has(r.err, "is for a card"));
+  }
 }

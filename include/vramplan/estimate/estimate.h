@@ -46,6 +46,12 @@ struct Counters {
   Bytes scratch;      ///< of allocated: what other kernels had taken for themselves
 };
 
+/// Highest from the first step to the second: there are no gradients and optimizer states before.
+struct FirstStep {
+  Bytes peak;                 ///< of tensors, as requested
+  Bytes allocated, reserved;  ///< as in Counters, on a card that is large enough
+};
+
 /// A segment of the caching allocator and its blocks, in order of address.
 struct SegmentMap {
   bool small = false;  ///< of the pool for requests up to 1 MiB
@@ -108,6 +114,7 @@ struct Estimate {
   std::vector<PhasePeak> phases;
   Phase peak_phase = Phase::init;
   Bytes peak;                       ///< of tensors, as requested
+  FirstStep first_step;             ///< everything else is of the second
   std::vector<PeakTensor> tensors;  ///< the ten largest kinds
   ByteRow tree;
   std::optional<Without> without_checkpointing;
