@@ -7,6 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "train/words.h"
+
 namespace vramplan {
 namespace {
 
@@ -25,24 +27,17 @@ RehearsedStep step_of(const json& j) {
 }
 
 // What the hook calls it, and what it is here.
-constexpr std::pair<std::string_view, Phase> kDuring[]{{"forward or setup", Phase::forward},
-                                                       {"backward", Phase::backward},
-                                                       {"recompute", Phase::recompute},
-                                                       {"optimizer", Phase::optimizer}};
-constexpr std::pair<std::string_view, Category> kKinds[]{{"weights", Category::parameter},
-                                                         {"gradients", Category::gradient},
-                                                         {"optimizer states", Category::optimizer_state},
-                                                         {"activations", Category::activation},
-                                                         {"recomputed activations", Category::recomputed_activation},
-                                                         {"activation gradients", Category::activation_gradient},
-                                                         {"temporaries", Category::temporary}};
-
-template <class Word, std::size_t N>
-Word word_of(const std::pair<std::string_view, Word> (&words)[N], const std::string& name, Word otherwise) {
-  for (const auto& [known, word] : words)
-    if (known == name) return word;
-  return otherwise;
-}
+constexpr Word<Phase> kDuring[]{{"forward or setup", Phase::forward},
+                                {"backward", Phase::backward},
+                                {"recompute", Phase::recompute},
+                                {"optimizer", Phase::optimizer}};
+constexpr Word<Category> kKinds[]{{"weights", Category::parameter},
+                                  {"gradients", Category::gradient},
+                                  {"optimizer states", Category::optimizer_state},
+                                  {"activations", Category::activation},
+                                  {"recomputed activations", Category::recomputed_activation},
+                                  {"activation gradients", Category::activation_gradient},
+                                  {"temporaries", Category::temporary}};
 
 Timeline timeline_in(const json& j) {
   Timeline t;
@@ -51,10 +46,10 @@ Timeline timeline_in(const json& j) {
   for (const json& s : j.value("samples", json::array())) {
     TimelineSample sample;
     sample.event = s.value("event", std::size_t{0});
-    sample.phase = word_of(kDuring, s.value("during", std::string()), Phase::forward);
+    sample.phase = value_of(kDuring, s.value("during", std::string())).value_or(Phase::forward);
     sample.live = bytes(s, "live");
     for (const auto& [kind, size] : s.value("kinds", std::map<std::string, std::uint64_t>()))
-      sample.by_category[static_cast<std::size_t>(word_of(kKinds, kind, Category::temporary))] += Bytes(size);
+      sample.by_category[static_cast<std::size_t>(value_of(kKinds, kind).value_or(Category::temporary))] += Bytes(size);
     t.samples.push_back(std::move(sample));
     if (t.samples.back().live > t.samples[t.peak].live) t.peak = t.samples.size() - 1;
   }

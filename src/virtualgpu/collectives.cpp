@@ -64,6 +64,7 @@ std::string channel(const Communicator& c, int rank) { return c.name + "." + std
 /// The message that each rank gave in a turn, waited for; of those who did not know theirs, nothing.
 std::vector<Bytes> messages(const Communicator& c, size_t turn) {
   std::vector<Bytes> all;
+  all.reserve(static_cast<size_t>(c.ranks));
   for (int r = 0; r < c.ranks; ++r) all.push_back(message(channel(c, r), turn).value_or(Bytes{}));
   return all;
 }
@@ -87,7 +88,7 @@ int collective(Communicator& c, const void* from, size_t given, void* to, size_t
   const Bytes mine = noted(from, given);
   if (c.name.empty()) {
     const Bytes result = outcome(std::vector<Bytes>(static_cast<size_t>(c.ranks), mine));
-    if (to) promise(to, got, [result] { return result; });
+    if (to) promise(to, got, [result] { return Bytes(result); });
     return kSuccess;
   }
   const size_t turn = take_turn(c, mine);
@@ -148,7 +149,7 @@ void broadcast_alone(const Group& g) {
     if (b.mine) mine = b.from;
   for (const Broadcast& b : g.broadcasts) {
     const Bytes result = noted(b.mine || !mine ? b.from : mine, b.n);
-    promise(b.to, b.n, [result] { return result; });
+    promise(b.to, b.n, [result] { return Bytes(result); });
   }
 }
 
