@@ -32,6 +32,7 @@ std::vector<Flag> RunFlags::flags() {
        "joined "
        "by a comma",
        &offload_, r},
+      {"--grad-scaler", "", "under autocast: torch.amp.GradScaler around backward and step", &grad_scaler_, r},
       {"--ema", "", "an averaged copy of the model", &ema_, r},
       {"--fp32-gradients", "", "of mixed-*: gradients are added up in fp32, as Megatron does (2 + 4 + 12)",
        &fp32_gradients_, r},
@@ -297,6 +298,7 @@ void RunFlags::read(Job& job) const {
   r.precision = word(kPrecisions, precision_, "--precision", Precision::bf16);
   r.optimizer = optimizer();
   r.ema = ema_;
+  r.grad_scaler = grad_scaler_;
   r.fp32_gradients = fp32_gradients_;
   r.zero_in_place = zero_in_place_;
   r.use_cache = use_cache_;

@@ -48,7 +48,8 @@ void describe(Estimate& e, const Overhead& o) {
   e.assumptions.push_back(
       "kernels and lifetimes of PyTorch 2.15 and transformers 5.24; step 2 is reported, when optimizer states exist");
   if (const std::string layout = bytes_a_parameter(e.job.run); !layout.empty()) e.assumptions.push_back(layout);
-  if (e.job.run.precision == Precision::amp_fp16) e.assumptions.push_back("GradScaler's few numbers are not counted");
+  if (e.job.run.precision == Precision::amp_fp16 && !e.job.run.grad_scaler)
+    e.assumptions.push_back("no GradScaler, whose few numbers take a few KiB: --grad-scaler");
   if (e.job.run.optimizer.paged)
     e.assumptions.push_back(
         "paged states stay in the host's memory; the driver may keep some on the card while it has room");

@@ -53,6 +53,10 @@ void check_job(const Job& job) {
   need(!r.fp32_gradients || (has_master_weights(r.precision) && !r.ddp && !r.optimizer.in_backward),
        "gradients are added up in fp32 for fp32 master weights", "--fp32-gradients",
        "use --precision mixed-bf16, without --ddp and --optimizer-in-backward");
+  need(!r.grad_scaler || (autocast_type(r.precision) && !r.optimizer.in_backward && !r.optimizer.on_host &&
+                          r.optimizer.kind != OptimizerKind::muon),
+       "a GradScaler goes with autocast and one optimizer on the card", "--grad-scaler",
+       "use --precision amp-fp16, without --optimizer-in-backward, --offload and muon");
   need(!r.use_cache || r.checkpoint.kind == CheckpointKind::none, "checkpointing turns the key/value cache off",
        "--use-cache", "leave it out: transformers does");
   need(!r.ddp || !r.optimizer.in_backward, "DDP reduces gradients that a step in backward has freed", "--ddp",

@@ -214,6 +214,7 @@ struct Composition::Parts {
 std::string why_not_composable(const Job& job) {
   if (job.run.ddp) return "buckets of gradients are cut by their size, not by layers";
   if (job.run.optimizer.in_backward) return "a step in backward makes each layer's states where its gradient was";
+  if (job.run.grad_scaler) return "a GradScaler stands between backward and step";
   if (job.run.clip) return "clipping stacks a norm for each parameter, which is rounded up as one tensor";
   if (job.run.optimizer.kind == OptimizerKind::muon) return "Muon works on one matrix after the other";
   if (job.model.window && job.model.full_layers != 0) return "layers with a window and without differ";

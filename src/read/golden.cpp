@@ -156,6 +156,7 @@ void inputs(const JsonObject& in, GoldenCase& g) {
   t.keeps_output = in.text_or("caller", "loss_only") == "keeps_output";
   t.accumulate = in.integer_or("grad_accum", 1);
   t.ema = in.boolean_or("ema", false);
+  t.grad_scaler = in.boolean_or("grad_scaler", false);
   if (in.has("loop")) {
     const JsonObject l = in.object("loop");
     t.zero_in_place = !l.boolean_or("set_to_none", true);

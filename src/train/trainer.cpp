@@ -66,6 +66,11 @@ Trainer::Trainer(Backend& backend, const ModelConfig& c, const TrainOptions& opt
   if (options.fp32_gradients) make_main_gradients();
   if (options.ema) make_average();
   if (options.ddp) buckets_.emplace(tape_, weights_.trainable, options.bucket_views);
+  if (options.grad_scaler)
+    scaler_.emplace(tape_, weights_.trainable,
+                    options.optimizer.form == OptimizerForm::fused &&
+                        options.optimizer.states == StateStorage::as_parameter &&
+                        options.optimizer.kind != OptimizerKind::lion);
   make_batch();
   ready_ = ledger_.now();
 }
@@ -125,8 +130,9 @@ StepMarks::Micro Trainer::forward_backward() {
     output_ = std::move(made);
   }
   if (type) tape_.leave_autocast();
+  const Tensor loss = scaler_ ? scaler_->scale(output_.loss) : output_.loss;
   marks.backward = ledger_.now();
-  tape_.backward(output_.loss);
+  tape_.backward(loss);
   return marks;
 }
 
@@ -156,9 +162,12 @@ StepMarks Trainer::step() {
   for (std::int64_t i = 0; i < options_.accumulate; ++i) marks.micro.push_back(forward_backward());
   ledger_.enter(Phase::optimizer);
   marks.clip = ledger_.now();
+  if (options_.clip && scaler_) scaler_->unscale();
   if (options_.clip) clip_gradients(tape_, weights_.trainable, *options_.clip);
   marks.step = ledger_.now();
+  if (scaler_) scaler_->before_step();
   optimizer_.step();
+  if (scaler_) scaler_->update();
   marks.zero = ledger_.now();
   zero_grad();
   marks.end = ledger_.now();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/forward.h"
+#include "train/grad_scaler.h"
 #include "train/gradient_buckets.h"
 #include "train/optimizer_groups.h"
 #include "vramplan/train/options.h"
@@ -58,6 +59,7 @@ class Trainer {
   Weights weights_;
   std::optional<GradientBuckets> buckets_;
   OptimizerGroups optimizer_;
+  std::optional<GradScaler> scaler_;
   std::vector<Tensor> average_;  ///< the averaged copy of the model
   Batch batch_;
   AttentionChoice attention_;

@@ -99,6 +99,29 @@ TEST_CASE("every named optimizer, in step and in backward, with an averaged copy
       }
 }
 
+TEST_CASE("a scaled loss, and gradients as without") {
+  for (const OptimizerForm form : {OptimizerForm::foreach, OptimizerForm::for_loop, OptimizerForm::fused})
+    for (const bool clipped : {false, true}) {
+      const ModelConfig model = test::small_llama();
+      TrainOptions r = test::small_run(Precision::amp_fp16);
+      r.optimizer.kind = OptimizerKind::sgd;
+      r.optimizer.form = form;
+      if (clipped) r.clip = 0.5;
+      r.accumulate = 2;
+      HostBackend plain_host, scaled_host;
+      Trainer plain(plain_host, model, r);
+      r.grad_scaler = true;
+      compare(model, r);
+      Trainer scaled(scaled_host, model, r);
+      plain.step(), scaled.step();
+      for (std::size_t i = 0; i < plain.weights().trainable.size(); ++i) {
+        const Tensor &a = plain.weights().trainable[i].tensor, &b = scaled.weights().trainable[i].tensor;
+        for (std::int64_t k = 0; k < a.numel(); ++k)
+          CHECK(std::abs(a.data<float>()[k] - b.data<float>()[k]) < 1e-5);  // fp16 rounds elsewhere
+      }
+    }
+}
+
 TEST_CASE("gradients that stay, caches, evaluations, buckets") {
   for (const ModelConfig& c : {test::small_llama(), test::small_gpt2(0.25), test::small_mistral()})
     for (Precision p : {Precision::fp32, Precision::bf16, Precision::amp_bf16})

@@ -64,6 +64,7 @@ ordered_json flags_of(const GoldenCase& g, const ordered_json& config) {
                  {"optimizer_in_backward", o.optimizer.in_backward},
                  {"fp32_embedding_states", o.optimizer.fp32_embeddings},
                  {"ema", o.ema},
+                 {"grad_scaler", o.grad_scaler},
                  {"attention", word_for(kAttentions, o.attention)},
                  {"loss", loss_word(o.loss)},
                  {"keeps_output", o.keeps_output},

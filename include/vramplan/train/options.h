@@ -102,6 +102,7 @@ struct TrainOptions {
   std::optional<Quantisation> quant;  ///< of the frozen model under the adapters
   LossChoice loss;
   std::optional<double> clip;   ///< largest norm of the gradients
+  bool grad_scaler = false;     ///< under autocast: torch.amp.GradScaler around backward and step
   bool fp32_gradients = false;  ///< with master weights: gradients are added up in fp32 (Megatron's main gradients)
   bool zero_in_place = false;   ///< zero_grad(set_to_none=False): gradients stay and are set to zero
   bool use_cache = false;       ///< the model fills a key/value cache while it is trained
