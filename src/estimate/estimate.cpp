@@ -118,6 +118,7 @@ Estimate estimate(const Job& job) {
   const DryRun run(job);
   const Overhead o = overhead_of(job);
   Estimate e = summary(job, run, o);
+  e.first_step.peak = run.first_peak();
   const std::vector<PeakTensor> kinds = kinds_alive(run.ledger(), run.ledger().alive(run.peak().at));
   e.tensors.assign(kinds.begin(), kinds.begin() + static_cast<std::ptrdiff_t>(std::min(kinds.size(), kLargest)));
   if (job.run.checkpoint.kind != CheckpointKind::none) {

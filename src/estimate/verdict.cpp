@@ -34,7 +34,7 @@ std::string_view name_of(Verdict v) {
 void count(Estimate& e, const DryRun& run, const Overhead& o) {
   const DryRun::Allocator a = *run.replay(allocator_of(e.job), o.workspace);
   e.counters = counters_of(a.peaks, o, {});
-  e.first_step = {run.first_peak(), a.first.allocated, a.first.reserved};
+  e.first_step = {{}, a.first.allocated, a.first.reserved};
 }
 
 void judge(Estimate& e, const DryRun& run, const Overhead& o) {

@@ -5,7 +5,7 @@
 
 namespace vramplan {
 
-/// Sets the counters of both steps as on a card that is large enough; capacity stays 0.
+/// Sets the counters of both steps as on a card that is large enough (not the first one's tensors); capacity stays 0.
 void count(Estimate& e, const DryRun& run, const Overhead& o);
 
 /// Sets the chain of capacity, verdict and margin. When the run fits only because PyTorch gives cached blocks back

@@ -52,16 +52,17 @@ std::map<std::string, std::string> environment_of(const Job& job, const Rehearsa
                                        {"VGPU_CONTEXT", std::to_string(r.context.count())},
                                        {"VGPU_CAPABILITY", fmt::format("{}.{}", capability / 10, capability % 10)},
                                        {"VGPU_MULTIPROCESSORS", std::to_string(c.multiprocessors)},
-                                       {"VGPU_L2", std::to_string(c.l2.count())},
-                                       {"VGPU_BUS_BITS", std::to_string(c.bus_bits)},
-                                       {"VGPU_CLOCK", std::to_string(c.clock_mhz * 1000)},
-                                       {"VGPU_MEMORY_CLOCK", std::to_string(memory_clock(c))},
                                        {"VGPU_CARDS", std::to_string(o.cards)},
                                        {"VGPU_STRICT", o.strict ? "1" : "0"},
                                        {"VRAMPLAN_STEPS", std::to_string(o.steps)},
                                        {"VRAMPLAN_PLACES", o.places ? "1" : "0"},
                                        {"VRAMPLAN_PADDED", o.padded ? "1" : "0"},
                                        {"VRAMPLAN_ROUTING", word_for(kRoutings, o.routing)}};
+  for (const auto& [name, value] : {std::pair{"VGPU_L2", static_cast<long long>(c.l2.count())},
+                                    {"VGPU_BUS_BITS", c.bus_bits},
+                                    {"VGPU_CLOCK", c.clock_mhz * 1000LL},
+                                    {"VGPU_MEMORY_CLOCK", memory_clock(c)}})
+    if (value > 0) e[name] = std::to_string(value);  // else the virtual GPU keeps an A100's
   if (o.world > 1) {
     e["RANK"] = e["LOCAL_RANK"] = "0";
     e["WORLD_SIZE"] = e["LOCAL_WORLD_SIZE"] = e["VRAMPLAN_WORLD"] = std::to_string(o.world);

@@ -82,13 +82,9 @@ std::string rehearsal_markdown(const Rehearsal& r) {
   const std::string headline = rehearsal_headline(r);
   std::string out = "**" + cell(headline.substr(0, headline.find('\n'))) + "**\n" +
                     code(fmt::format("{}", fmt::join(r.command, " ")));
-  out += "\n| rank | device | allocated | reserved | inactive split | device used | steps | retries |\n" +
-         row(std::vector<std::string>(8, "---:"));
-  for (const RehearsedProcess& p : r.processes)
-    for (const RehearsedDevice& d : p.devices)
-      out += row({std::to_string(p.rank), std::to_string(d.device), format_bytes(d.allocated), format_bytes(d.reserved),
-                  format_bytes(d.inactive_split), format_bytes(d.device_used), std::to_string(p.steps),
-                  std::to_string(d.retries)});
+  const auto devices = device_rows(r);
+  out += "\n" + row(devices.front()) + row(std::vector<std::string>(devices.front().size(), "---:"));
+  for (std::size_t i = 1; i < devices.size(); ++i) out += row(devices[i]);
   const auto worst = worst_device(r);
   out += bytes_table("counter", {{"allocated", r.counters.allocated},
                                  {"reserved", r.counters.reserved},

@@ -19,13 +19,9 @@ using json = nlohmann::ordered_json;
 constexpr std::size_t kPlaces = 12, kSteps = 4;
 
 std::string devices_table(const Rehearsal& r) {
-  Table t({true, true, true, true, true, true, true, true});
-  t.add({"rank", "device", "allocated", "reserved", "inactive split", "device used", "steps", "retries"});
-  for (const RehearsedProcess& p : r.processes)
-    for (const RehearsedDevice& d : p.devices)
-      t.add({std::to_string(p.rank), std::to_string(d.device), format_bytes(d.allocated), format_bytes(d.reserved),
-             format_bytes(d.inactive_split), format_bytes(d.device_used), std::to_string(p.steps),
-             std::to_string(d.retries)});
+  const auto rows = device_rows(r);
+  Table t(std::vector<bool>(rows.front().size(), true));
+  for (const auto& row : rows) t.add(row);
   return t.str();
 }
 
@@ -145,6 +141,17 @@ std::string rehearsal_headline(const Rehearsal& r) {
   return fmt::format("{}: {} of {} used on {}, margin {:+.2f} GiB\n", name_of(r.verdict),
                      format_bytes(r.counters.device_used), format_bytes(r.counters.capacity), r.card.name,
                      static_cast<double>(r.margin) / static_cast<double>(kGiB));
+}
+
+std::vector<std::vector<std::string>> device_rows(const Rehearsal& r) {
+  std::vector<std::vector<std::string>> rows{
+      {"rank", "device", "allocated", "reserved", "inactive split", "device used", "steps", "retries"}};
+  for (const RehearsedProcess& p : r.processes)
+    for (const RehearsedDevice& d : p.devices)
+      rows.push_back({std::to_string(p.rank), std::to_string(d.device), format_bytes(d.allocated),
+                      format_bytes(d.reserved), format_bytes(d.inactive_split), format_bytes(d.device_used),
+                      std::to_string(p.steps), std::to_string(d.retries)});
+  return rows;
 }
 
 std::string shortened_place(const std::string& place) {

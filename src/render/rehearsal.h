@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "rehearse/predicted.h"
 
@@ -27,6 +28,8 @@ std::vector<RehearsalGap> gaps_of(const Rehearsal& r, const PredictedRun& predic
 std::vector<RehearsalGap> gaps_by_kind(const Rehearsal& r, const PredictedRun& predicted);
 /// Of the rehearsed; 0 where that is nothing.
 double share_of(const RehearsalGap& g);
+/// The counters of each rank's devices, as cells; the first row names the columns.
+std::vector<std::vector<std::string>> device_rows(const Rehearsal& r);
 /// "fits", and how much of what is used; several lines end with a newline.
 std::string rehearsal_headline(const Rehearsal& r);
 /// A line of the program without the way to the installed packages.

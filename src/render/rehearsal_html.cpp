@@ -25,10 +25,12 @@ std::string devices(const Rehearsal& r) {
   for (const RehearsedProcess& p : r.processes)
     for (const RehearsedDevice& d : p.devices)
       rows += "<tr>" + number_cell(p.rank) + number_cell(d.device) + bytes_cell(d.allocated) + bytes_cell(d.reserved) +
-              bytes_cell(d.device_used) + number_cell(p.steps) + number_cell(d.retries) + "</tr>";
+              bytes_cell(d.inactive_split) + bytes_cell(d.device_used) + number_cell(p.steps) + number_cell(d.retries) +
+              "</tr>";
   return "<h2>Counters of PyTorch and of the card</h2><div class=\"wide\"><table id=\"devices\"><tr><th "
          "class=\"n\">rank</th><th class=\"n\">device</th><th class=\"n\">allocated</th><th "
-         "class=\"n\">reserved</th><th class=\"n\">device used</th><th class=\"n\">steps</th><th "
+         "class=\"n\">reserved</th><th class=\"n\">inactive split</th><th class=\"n\">device used</th><th "
+         "class=\"n\">steps</th><th "
          "class=\"n\">retries</th></tr>" +
          rows + "</table></div>";
 }

@@ -38,6 +38,7 @@ TEST_CASE("the environment tells the card to the library") {
   CHECK(has(r.out, "VGPU_CLOCK=2520000\n"));
   CHECK(has(r.out, "VGPU_MEMORY_CLOCK=10500000\n"));
   CHECK(has(r.out, "VRAMPLAN_ROUTING=uniform\n"));
+  CHECK_FALSE(has(run("rehearse --gpu-memory 20GiB -- env").out, "VGPU_L2="));  // not known: the library's own
   CHECK(has(run("rehearse --gpu rtx-4090 --routing skewed -- env").out, "VRAMPLAN_ROUTING=skewed\n"));
   CHECK(has(r.out, "VGPU_MEMORY=24319623168\n"));  // 24,217 MiB as PyTorch prints it, less 1,024
   CHECK(has(r.out, "PYTORCH_ALLOC_CONF=expandable_segments:True\n"));

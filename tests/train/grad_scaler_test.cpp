@@ -31,24 +31,24 @@ TrainOptions scaled(OptimizerForm form) {
   return r;
 }
 
+/// The first moves of the second step's optimizer.
+std::vector<std::int64_t> moves_of_step(OptimizerForm form, std::size_t n) {
+  DryBackend backend;
+  const ModelConfig c = test::small_llama();
+  Trainer t(backend, c, scaled(form));
+  t.step();
+  const StepMarks second = t.step();
+  return moves(t.ledger(), second.step, n);
+}
+
 }  // namespace
 
 TEST_CASE("a fused step: a scale of one and what is found, both copied; then a sum and the scale for the kernel") {
-  DryBackend backend;
-  const ModelConfig c = test::small_llama();
-  Trainer t(backend, c, scaled(OptimizerForm::fused));
-  t.step();
-  const StepMarks second = t.step();
-  CHECK(moves(t.ledger(), second.step, 9) == std::vector<std::int64_t>{4, 4, 4, 4, -4, -4, -4, 4, 4});
+  CHECK(moves_of_step(OptimizerForm::fused, 9) == std::vector<std::int64_t>{4, 4, 4, 4, -4, -4, -4, 4, 4});
 }
 
 TEST_CASE("any other step: the inverse by way of fp64") {
-  DryBackend backend;
-  const ModelConfig c = test::small_llama();
-  Trainer t(backend, c, scaled(OptimizerForm::foreach));
-  t.step();
-  const StepMarks second = t.step();
-  CHECK(moves(t.ledger(), second.step, 11) == std::vector<std::int64_t>{8, 8, -8, 4, -8, 4, 4, 4, -4, -4, -4});
+  CHECK(moves_of_step(OptimizerForm::foreach, 11) == std::vector<std::int64_t>{8, 8, -8, 4, -8, 4, 4, 4, -4, -4, -4});
 }
 
 TEST_CASE("between steps two numbers stay") {
