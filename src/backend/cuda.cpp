@@ -109,6 +109,10 @@ void CudaBackend::norm(const Tensor& y, const Tensor& x) {
   kernels_.run("root_of_squares", {}, view(y), static_cast<int>(blocks));
 }
 
+void CudaBackend::row_norms(const Tensor& y, const Tensor& x) {
+  kernels_.run("row_norms", {static_cast<unsigned>(y.numel())}, view(y), view(x), static_cast<long long>(x.size(-1)));
+}
+
 void CudaBackend::clip_coefficient(const Tensor& y, const Tensor& norm, double largest) {
   kernels_.run("clip_coefficient", {}, view(y), view(norm), static_cast<float>(largest));
 }

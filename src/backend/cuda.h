@@ -75,6 +75,7 @@ class CudaBackend : public Backend {
   void adafactor(const Tensor& w, const Tensor& g, const Tensor& row, const Tensor& column, const Tensor& variance,
                  const AdafactorArgs& args) override;
   void norm(const Tensor& y, const Tensor& x) override;
+  void row_norms(const Tensor& y, const Tensor& x) override;
   void clip_coefficient(const Tensor& y, const Tensor& norm, double largest) override;
 
  private:

@@ -74,6 +74,7 @@ class DryBackend final : public Backend {
   void adafactor(const Tensor& w, const Tensor& g, const Tensor&, const Tensor&, const Tensor&,
                  const AdafactorArgs&) override;
   void norm(const Tensor&, const Tensor& x) override { stream(x); }
+  void row_norms(const Tensor&, const Tensor&) override {}
   void clip_coefficient(const Tensor&, const Tensor&, double) override {}
 
  private:

@@ -172,6 +172,19 @@ void HostBackend::norm(const Tensor& y, const Tensor& x) {
   look(y).set(0, static_cast<float>(std::sqrt(total)));
 }
 
+void HostBackend::row_norms(const Tensor& y, const Tensor& x) {
+  const Look in = look(x), out = look(y);
+  const std::int64_t width = x.size(-1);
+  for (std::int64_t r = 0, rows = y.numel(); r < rows; ++r) {
+    double total = 0;
+    for (std::int64_t i = 0; i < width; ++i) {
+      const auto v = static_cast<double>(in[r * width + i]);
+      total += v * v;
+    }
+    out.set(r, static_cast<float>(std::sqrt(total)));
+  }
+}
+
 void HostBackend::clip_coefficient(const Tensor& y, const Tensor& norm, double largest) {
   look(y).set(0, static_cast<float>(std::min(1.0, largest / static_cast<double>(look(norm)[0]))));
 }

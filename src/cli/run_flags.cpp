@@ -42,7 +42,7 @@ std::vector<Flag> RunFlags::flags() {
       {"--ddp", "HOW", "one replica of DistributedDataParallel: copies (gradients and buckets) or views (buckets only)",
        &ddp_, r},
       {"--lora", "SPEC",
-       "train adapters only: r=16,targets=all-linear,alpha=32,rslora,dropout=0.05,dtype=fp32 (or base),"
+       "train adapters only: r=16,targets=all-linear,alpha=32,rslora,dora,dropout=0.05,dtype=fp32 (or base),"
        "save=embed_tokens+lm_head",
        &lora_, r},
       {"--quant", "SPEC",
@@ -174,8 +174,9 @@ Checkpointing RunFlags::checkpoint(const ModelConfig& model) const {
 }
 
 /// "r=16,targets=q_proj+v_proj,dropout=0.05,dtype=base"
-Lora RunFlags::lora() const {
+Lora RunFlags::lora(const ModelConfig& model) const {
   Lora l;
+  if (model.architecture == Architecture::gpt2) l.targets = {"c_attn"};  // peft's default
   for (std::string_view rest = lora_; !rest.empty();) {
     const std::string item = take_item(rest, ',');
     const std::size_t equals = item.find('=');
@@ -186,6 +187,8 @@ Lora RunFlags::lora() const {
       l.alpha = number(value, "--lora alpha");
     } else if (item == "rslora") {
       l.rank_stabilised = true;
+    } else if (item == "dora") {
+      l.dora = true;
     } else if (key == "dropout") {
       l.dropout = number(value, "--lora dropout");
     } else if (key == "dtype") {
@@ -197,13 +200,13 @@ Lora RunFlags::lora() const {
       for (std::string_view names = value; !names.empty();) l.targets.push_back(take_item(names, '+'));
     } else {
       throw UserError(fmt::format("'{}' is not a part of an adapter", item), "--lora",
-                      did_you_mean(key, {"r", "targets", "alpha", "rslora", "dropout", "dtype", "save"},
+                      did_you_mean(key, {"r", "targets", "alpha", "rslora", "dora", "dropout", "dtype", "save"},
                                    "write r=16,targets=q_proj+v_proj,dropout=0.05,dtype=fp32,save=lm_head"),
                       Exit::usage);
     }
   }
-  static const std::vector<std::string> known{"q_proj",    "k_proj",  "v_proj",    "o_proj",
-                                              "gate_proj", "up_proj", "down_proj", "all-linear"};
+  static const std::vector<std::string> known{"q_proj",    "k_proj",  "v_proj", "o_proj", "gate_proj", "up_proj",
+                                              "down_proj", "c_attn",  "c_proj", "c_fc",   "all-linear"};
   for (const std::string& t : l.targets)
     if (std::find(known.begin(), known.end(), t) == known.end())
       throw UserError(fmt::format("'{}' is not a module that can have an adapter", t), "--lora targets",
@@ -307,7 +310,7 @@ void RunFlags::read(Job& job) const {
   r.bucket_views = word(kBuckets, ddp_, "--ddp", false);
   r.attention = word(kAttentions, attention_, "--attention", AttentionForm::sdpa);
   read_kept(r);
-  if (!lora_.empty()) r.lora = lora();
+  if (!lora_.empty()) r.lora = lora(job.model);
   r.loss = loss();
   if (r.loss.form == LossForm::classification) job.model = classifier(job.model, r.loss.labels);
   if (!quant_.empty()) r.quant = quantisation();

@@ -15,7 +15,7 @@ class RunFlags {
   bool offloads(std::string_view what) const;
   Optimizer optimizer() const;
   Checkpointing checkpoint(const ModelConfig& model) const;
-  Lora lora() const;
+  Lora lora(const ModelConfig& model) const;
   Quantisation quantisation() const;
   LossChoice loss() const;
   void read_kept(TrainOptions& r) const;

@@ -78,6 +78,8 @@ void check_job(const Job& job) {
        "--quant", "leave it out");
   need(!r.quant || !(r.quant->doubled && r.quant->kind == QuantKind::int8), "int8 has no second scales", "--quant",
        "leave out 'double'");
+  need(!r.lora || r.lora->saved.empty() || job.model.architecture != Architecture::gpt2,
+       "modules trained whole beside GPT-2's adapters are not modelled", "--lora save", "leave it out");
   need(!r.lora || r.lora->rank <= 1 << 20, "the rank of an adapter must be 1 to 1,048,576", "--lora",
        "for example r=16");
   need(r.checkpoint.kind != CheckpointKind::selective || job.model.architecture != Architecture::textbook,

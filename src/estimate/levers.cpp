@@ -151,7 +151,7 @@ Use sixteen_bit(Job& j) {
 }
 
 Use lora(Job& j) {
-  if (j.run.lora || j.model.architecture != Architecture::llama || j.run.fp32_gradients) return {};
+  if (j.run.lora || j.model.architecture == Architecture::textbook || j.run.fp32_gradients) return {};
   j.run.lora = Lora{16, {"all-linear"}};
   return LeverUse{"--lora r=16,targets=all-linear", "LoraConfig(r=16, target_modules=\"all-linear\")"};
 }

@@ -135,40 +135,6 @@ Tensor apply_norm(Tape& t, const ModelConfig& c, const NormWeights& w, const Ten
   return {};
 }
 
-namespace {
-
-/// peft/tuners/lora/bnb.py: the adapter's output is cast, not the sum.
-Tensor apply_stored(Tape& t, const LinearWeights& w, const Tensor& x) {
-  Tensor result = quantised_linear(t, x, w.stored, w.bias);
-  if (!w.lora_a) return result;
-  if (w.stored.four_bits) result = clone(t, result);
-  const Tensor input = t.autocast() ? x : cast(t, x, w.lora_a.dtype());
-  Tensor path = dropout(t, input, w.lora_dropout);
-  path = linear(t, path, w.lora_a, {});
-  path = linear(t, path, w.lora_b, {});
-  path = scale(t, path, w.lora_scale);
-  if (!t.autocast()) path = cast(t, path, result.dtype());
-  result = add(t, result, path);
-  return result;
-}
-
-}  // namespace
-
-Tensor apply_linear(Tape& t, const LinearWeights& w, const Tensor& x) {
-  if (w.stored.codes) return apply_stored(t, w, x);
-  Tensor result = linear(t, x, w.weight, w.bias);
-  if (!w.lora_a) return result;
-  const DType type = result.dtype();
-  const Tensor input = cast(t, x, w.lora_a.dtype());
-  Tensor path = dropout(t, input, w.lora_dropout);
-  path = linear(t, path, w.lora_a, {});
-  path = linear(t, path, w.lora_b, {});
-  path = scale(t, path, w.lora_scale);
-  result = add(t, result, path);
-  path.reset();
-  return cast(t, result, type);
-}
-
 Tensor apply_activation(Tape& t, MlpKind kind, const Tensor& x) {
   switch (kind) {
     case MlpKind::gelu: return gelu(t, x);

@@ -59,9 +59,6 @@ Tensor run_part(Tape& t, bool recomputed, const Segment& part, const Tensor& x);
 
 /// The parts that layers share.
 Tensor apply_norm(Tape& t, const ModelConfig& c, const NormWeights& w, const Tensor& x);
-/// A linear layer, with its adapter if it has one (peft/tuners/lora/layer.py): the input is cast to the adapter's type,
-/// the adapter's output is added by promotion and the sum cast back.
-Tensor apply_linear(Tape& t, const LinearWeights& w, const Tensor& x);
 Tensor apply_activation(Tape& t, MlpKind kind, const Tensor& x);
 
 }  // namespace vramplan

@@ -1,10 +1,10 @@
 // GPT2Block of transformers/models/gpt2/modeling_gpt2.py.
 #include <cmath>
 
+#include "model/adapted_linear.h"
 #include "model/forward.h"
 #include "tape/activation.h"
 #include "tape/elementwise.h"
-#include "tape/linear.h"
 #include "tape/view.h"
 
 namespace vramplan {
@@ -17,7 +17,7 @@ EagerAttention attend_gpt2(Tape& t, const ModelConfig& c, const Tensor& q, const
   eager.scale = factor;
   eager.dropout = c.attention_dropout;
   if (choice.eager) return eager_attention_gpt2(t, q, k, v, mask, eager);
-  SdpaArgs args{factor, c.attention_dropout, !mask, false, choice.kernel};
+  SdpaArgs args{factor, t.training ? c.attention_dropout : 0, !mask, false, choice.kernel};
   Tensor out = sdpa(t, q, k, v, mask, args);
   return {contiguous(t, transpose(t, out, 1, 2)), {}};
 }
@@ -28,7 +28,7 @@ EagerAttention attention(Tape& t, const ModelConfig& c, const LayerWeights& w, c
   auto heads = [&](const Tensor& part) {
     return transpose(t, view(t, part, {x.size(0), x.size(1), c.heads, c.head_dim}), 1, 2);
   };
-  const auto parts = split3(t, conv1d(t, x, w.qkv.weight, w.qkv.bias));  // [b, s, 3h]
+  const auto parts = split3(t, apply_linear(t, w.qkv, x));  // [b, s, 3h]
   Tensor k = heads(parts[1]), v = heads(parts[2]);
   const Tensor q = heads(parts[0]);
   update_cache(t, choice, k, v);
@@ -37,7 +37,7 @@ EagerAttention attention(Tape& t, const ModelConfig& c, const LayerWeights& w, c
   };
   EagerAttention a = run_attention(t, choice, core, q, k, v);
   a.out = contiguous(t, reshape(t, a.out, {x.size(0), x.size(1), c.hidden}));
-  a.out = conv1d(t, a.out, w.out.weight, w.out.bias);
+  a.out = apply_linear(t, w.out, a.out);
   a.out = dropout(t, a.out, c.residual_dropout);
   return a;
 }
@@ -45,11 +45,11 @@ EagerAttention attention(Tape& t, const ModelConfig& c, const LayerWeights& w, c
 Tensor mlp_gpt2(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x,
                 const RecomputedParts& recomputed) {
   At here(t, "mlp");
-  Tensor hidden = conv1d(t, x, w.up.weight, w.up.bias);  // [b, s, f]
+  Tensor hidden = apply_linear(t, w.up, x);  // [b, s, f]
   hidden = run_part(
       t, recomputed.activation, [&t, &c](const Tensor& h, const Tensor&) { return apply_activation(t, c.mlp, h); },
       hidden);
-  hidden = conv1d(t, hidden, w.down.weight, w.down.bias);
+  hidden = apply_linear(t, w.down, hidden);
   return dropout(t, hidden, c.residual_dropout);
 }
 

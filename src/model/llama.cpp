@@ -1,6 +1,7 @@
 // LlamaDecoderLayer of transformers/models/llama/modeling_llama.py; Mistral and Qwen2 share it.
 #include <cmath>
 
+#include "model/adapted_linear.h"
 #include "model/forward.h"
 #include "model/positions.h"
 #include "tape/activation.h"
@@ -21,7 +22,7 @@ EagerAttention attend_llama(Tape& t, const ModelConfig& c, const Tensor& q, cons
   const std::int64_t times = c.heads / c.kv_heads;
   const bool grouped = times > 1 && !mask && c.head_dim <= 256;
   const Tensor k = grouped ? k0 : repeat_kv(t, k0, times), v = grouped ? v0 : repeat_kv(t, v0, times);
-  Tensor out = sdpa(t, q, k, v, mask, {factor, c.attention_dropout, !mask, grouped, choice.kernel});
+  Tensor out = sdpa(t, q, k, v, mask, {factor, t.training ? c.attention_dropout : 0, !mask, grouped, choice.kernel});
   return {contiguous(t, transpose(t, out, 1, 2)), {}};
 }
 

@@ -34,6 +34,7 @@ LinearWeights WeightBuilder::linear(const std::string& name, std::int64_t in, st
 
 LinearWeights WeightBuilder::conv1d(const std::string& name, std::int64_t in, std::int64_t out) {
   LinearWeights w;
+  w.input_first = true;
   w.weight = make(name + ".weight", {in, out});
   w.bias = make(name + ".bias", {out});
   return w;

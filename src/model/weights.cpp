@@ -4,6 +4,9 @@
 #include <array>
 #include <string_view>
 
+#include "model/adapters.h"
+#include "model/names.h"
+#include "model/projections.h"
 #include "model/weight_builder.h"
 #include "tape/elementwise.h"
 #include "vramplan/base/error.h"
@@ -64,9 +67,9 @@ LayerWeights load_llama_layer(WeightBuilder& b, const std::string& at, const Mod
 }
 
 LayerWeights make_layer(WeightBuilder& b, const ModelConfig& c, std::int64_t i) {
-  if (b.storage) return load_llama_layer(b, "model.layers." + std::to_string(i) + ".", c);
-  return c.architecture == Architecture::gpt2 ? make_gpt2_layer(b, "transformer.h." + std::to_string(i) + ".", c)
-                                              : make_llama_layer(b, "model.layers." + std::to_string(i) + ".", c);
+  const std::string at = layer_name(c.architecture, i);
+  if (b.storage) return load_llama_layer(b, at, c);
+  return c.architecture == Architecture::gpt2 ? make_gpt2_layer(b, at, c) : make_llama_layer(b, at, c);
 }
 
 void make_ends(WeightBuilder& b, const ModelConfig& c, Weights& w) {
@@ -105,95 +108,6 @@ void make_rotary_buffers(Tape& t, const ModelConfig& c, Weights& w) {
   inverse_frequencies(t, c);  // once more when weights are initialised (modeling_utils.py, _init_weights)
 }
 
-struct Target {
-  const char* module;
-  LinearWeights LayerWeights::*weights;
-};
-constexpr std::array<Target, 7> kTargets{{{"q_proj", &LayerWeights::q},
-                                          {"k_proj", &LayerWeights::k},
-                                          {"v_proj", &LayerWeights::v},
-                                          {"o_proj", &LayerWeights::out},
-                                          {"gate_proj", &LayerWeights::gate},
-                                          {"up_proj", &LayerWeights::up},
-                                          {"down_proj", &LayerWeights::down}}};
-
-/// Input and output width of a target module.
-std::pair<std::int64_t, std::int64_t> widths(const ModelConfig& c, std::string_view module) {
-  const std::int64_t width = c.heads * c.head_dim, kv_width = c.kv_heads * c.head_dim;
-  if (module == "q_proj") return {c.hidden, width};
-  if (module == "k_proj" || module == "v_proj") return {c.hidden, kv_width};
-  if (module == "o_proj") return {width, c.hidden};
-  if (module == "down_proj") return {c.ffn, c.hidden};
-  return {c.hidden, c.ffn};
-}
-
-bool has_module(const ModelConfig& c, std::string_view module) {
-  return c.architecture != Architecture::gpt2 && (module != "gate_proj" || c.mlp == MlpKind::swiglu);
-}
-
-/// A trainable copy (ModulesToSaveWrapper.update).
-Tensor clone_parameter(Tape& t, const Tensor& x) {
-  Tensor copy = t.memory().empty_like(x, x.dtype(), "parameter");
-  t.backend().unary(Unary::copy, copy, x, 0);
-  copy->requires_grad = true;
-  return copy;
-}
-
-/// Adapters of all targets in `dtype`, each taking the place of an older one.
-void make_adapters(Tape& t, const ModelConfig& c, const Adapters& adapters, DType dtype, Weights& w) {
-  std::vector<Parameter> before = std::exchange(w.trainable, {});
-  for (std::size_t i = 0; i < w.layers.size(); ++i)
-    for (const Target& target : kTargets) {
-      if (!has_module(c, target.module) || !adapters.targets(target.module)) continue;
-      LinearWeights& linear = w.layers[i].*target.weights;
-      const auto [in, out] = widths(c, target.module);
-      const std::string at = "model.layers." + std::to_string(i) + "." + target.module;
-      WeightBuilder b(&t, dtype, w.trainable.size());
-      auto replace = [&](Tensor& slot, const std::string& name, const Dims& shape) {
-        slot = b.make(at + name, shape);
-        if (w.trainable.size() < before.size()) before[w.trainable.size()].tensor.reset();
-        w.trainable.push_back({at + name, slot});
-      };
-      replace(linear.lora_a, ".lora_A.weight", {adapters.rank, in});
-      replace(linear.lora_b, ".lora_B.weight", {out, adapters.rank});
-      linear.lora_dropout = adapters.dropout;
-      linear.lora_scale = adapters.scale;
-    }
-}
-
-/// param.data = param.data.to(torch.float32), one after the other: each leaves a hole of its old size.
-void upcast(Tape& t, const Weights& w) {
-  for (const Parameter& p : w.parameters) {
-    if (p.tensor.dtype() != DType::bf16 && p.tensor.dtype() != DType::fp16) continue;
-    const Tensor wide = t.memory().empty_like(p.tensor, DType::fp32, "parameter");
-    t.backend().unary(Unary::copy, wide, p.tensor, 0);
-    p.tensor->storage = wide->storage;
-    p.tensor->dtype = DType::fp32;
-  }
-}
-
-/// get_peft_model: everything that is there is frozen, adapters are added.
-void add_adapters(Tape& t, const ModelConfig& c, const Adapters& adapters, Weights& w) {
-  for (Parameter& p : w.parameters) p.tensor->requires_grad = false;
-  // Made in the base layer's type, or that of its products in 4 bits, then cast one by one (cast_adapter_dtype); beside
-  // whole numbers they are fp32 at once (_get_base_layer_device_and_dtype).
-  const QuantisedWeight& stored = w.layers.front().down.stored;
-  const DType first = !stored.codes      ? w.parameters.front().tensor.dtype()
-                      : stored.four_bits ? stored.multiplied
-                                         : DType::fp32;
-  make_adapters(t, c, adapters, first, w);
-  if (adapters.dtype != w.trainable.front().tensor.dtype()) make_adapters(t, c, adapters, adapters.dtype, w);
-  auto save = [&](Tensor& module, const char* name) {
-    w.replaced.push_back(module);
-    module = clone_parameter(t, module);
-    w.trainable.push_back({name, module});
-  };
-  if (adapters.saves_embedding) save(w.token_embedding, "model.embed_tokens.modules_to_save.weight");
-  if (adapters.saves_head)
-    save(w.head, c.labels > 0 ? "score.modules_to_save.weight" : "lm_head.modules_to_save.weight");
-  w.parameters.insert(w.parameters.end(), w.trainable.begin(), w.trainable.end());
-}
-
 void make_layers(WeightBuilder& b, Tape& t, const ModelConfig& c, Weights& w) {
   for (std::int64_t i = 0; i < c.layers; ++i) {
     At here(t, "weights", static_cast<int>(i));
@@ -201,7 +115,6 @@ void make_layers(WeightBuilder& b, Tape& t, const ModelConfig& c, Weights& w) {
   }
 }
 
-std::int64_t head_rows(const ModelConfig& c) { return c.labels > 0 ? c.labels : c.vocab; }
 const char* head_name(const ModelConfig& c) { return c.labels > 0 ? "score.weight" : "lm_head.weight"; }
 
 /// As its class makes it (from_config).
@@ -220,11 +133,8 @@ void make_model(WeightBuilder& b, Tape& t, const ModelConfig& c, Weights& w) {
 /// Bytes of a quantised model, as far as from_pretrained knows them beforehand (caching_allocator_warmup).
 Bytes loaded_bytes(const ModelConfig& c, const WeightStorage& storage) {
   std::int64_t stored = 0;
-  for (const Target& target : kTargets) {
-    if (!has_module(c, target.module)) continue;
-    const auto [in, out] = widths(c, target.module);
-    stored = checked_add(stored, checked_multiply(checked_multiply(in, out), c.layers));
-  }
+  for (const Projection& p : projections(c))
+    stored = checked_add(stored, checked_multiply(checked_multiply(p.in, p.out), c.layers));
   return storage_bytes(storage.dtype, parameter_count(c) - stored) +
          Bytes(static_cast<std::uint64_t>(storage.four_bits ? stored / 2 : stored));
 }
@@ -257,6 +167,16 @@ void load_model(WeightBuilder& b, Tape& t, const ModelConfig& c, const WeightSto
 
 }  // namespace
 
+std::int64_t head_rows(const ModelConfig& c) { return c.labels > 0 ? c.labels : c.vocab; }
+
+void cast_parameter(Tape& t, const Tensor& p, DType dtype) {
+  if (p.dtype() == dtype) return;
+  const Tensor changed = t.memory().empty_like(p, dtype, "parameter");
+  t.backend().unary(Unary::copy, changed, p, 0);
+  p->storage = changed->storage;
+  p->dtype = dtype;
+}
+
 ModelConfig classifier(ModelConfig c, std::int64_t labels) {
   c.labels = labels;
   c.tied = false;
@@ -273,29 +193,14 @@ Weights make_weights(Tape& t, const ModelConfig& c, DType dtype, const Adapters*
   else
     make_model(b, t, c, w);
   w.parameters = std::move(b.parameters);
-  if (storage && storage->upcast) upcast(t, w);
+  if (storage && storage->upcast)
+    for (const Parameter& p : w.parameters)
+      if (p.tensor.dtype() == DType::bf16 || p.tensor.dtype() == DType::fp16) cast_parameter(t, p.tensor, DType::fp32);
   if (adapters)
     add_adapters(t, c, *adapters, w);
   else
     w.trainable = w.parameters;
   return w;
-}
-
-std::int64_t adapter_parameter_count(const ModelConfig& c, const Adapters& adapters) {
-  std::int64_t each = 0;
-  for (const Target& target : kTargets) {
-    if (!has_module(c, target.module) || !adapters.targets(target.module)) continue;
-    const auto [in, out] = widths(c, target.module);
-    each = checked_add(each, checked_multiply(adapters.rank, checked_add(in, out)));
-  }
-  if (each == 0)
-    throw UserError("no module of this model is a target of the adapters", "lora targets",
-                    c.architecture == Architecture::gpt2
-                        ? "adapters on GPT-2's Conv1D layers are not modelled yet"
-                        : "known: q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, all-linear",
-                    Exit::usage);
-  return checked_multiply(each, c.layers) + (adapters.saves_embedding ? checked_multiply(c.vocab, c.hidden) : 0) +
-         (adapters.saves_head ? checked_multiply(head_rows(c), c.hidden) : 0);
 }
 
 std::int64_t layer_parameter_count(const ModelConfig& c) {

@@ -1,6 +1,5 @@
 // The parameters of a model on a device, made in the order and with the shapes that transformers gives them.
 #pragma once
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,6 +20,8 @@ struct LinearWeights {
   QuantisedWeight stored;  ///< in place of `weight` when its codes are not null
   Tensor weight, bias;     ///< bias null where there is none
   Tensor lora_a, lora_b;   ///< [r, in] and [out, r]; null without an adapter
+  bool input_first = false;  ///< the weight is [in, out] (Conv1D)
+  Tensor magnitude;        ///< [out], of DoRA; else null
   double lora_dropout = 0, lora_scale = 2;
   explicit operator bool() const { return weight || stored.codes; }
 };
@@ -44,14 +45,7 @@ struct Weights {
   std::vector<Parameter> trainable;                          ///< those that want gradients
 };
 
-/// Adapters to add to a frozen model.
-struct Adapters {
-  std::int64_t rank = 8;
-  double dropout = 0, scale = 2;
-  DType dtype = DType::fp32;
-  bool saves_embedding = false, saves_head = false;        ///< trained whole: copies beside the frozen ones
-  std::function<bool(const std::string& module)> targets;  ///< "q_proj", "down_proj" ...
-};
+struct Adapters;
 
 /// How linear layers other than the head are stored when not as they are.
 struct WeightStorage {
@@ -64,7 +58,9 @@ struct WeightStorage {
 /// Make all parameters in `dtype`; trainable, filled with small pseudo-random numbers on backends that compute.
 Weights make_weights(Tape& t, const ModelConfig& c, DType dtype, const Adapters* adapters = nullptr,
                      const WeightStorage* storage = nullptr);
-/// Elements of the adapters. Throws UserError when no module is a target.
-std::int64_t adapter_parameter_count(const ModelConfig& c, const Adapters& adapters);
+/// param.data = param.data.to(dtype): where its old block was is a hole then.
+void cast_parameter(Tape& t, const Tensor& p, DType dtype);
+/// Rows of the head: tokens, or a classifier's labels.
+std::int64_t head_rows(const ModelConfig& c);
 
 }  // namespace vramplan

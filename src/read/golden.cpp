@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "read/json_object.h"
+#include "read/not_expressed.h"
 #include "read/model_config.h"
 #include "train/words.h"
 #include "vramplan/base/error.h"
@@ -14,10 +15,6 @@ namespace vramplan {
 namespace {
 
 using nlohmann::ordered_json;
-
-struct NotExpressed {
-  std::string why;
-};
 
 Tally tally(const JsonObject& o, std::string_view key) {
   const ordered_json& v = o.raw(key);
@@ -121,6 +118,7 @@ Lora lora(const JsonObject& o) {
   Lora l;
   l.rank = o.integer("r");
   l.dropout = o.number_or("dropout", 0);
+  l.dora = o.boolean_or("dora", false);
   const std::string dtype = o.text_or("adapter_dtype", "fp32");
   if (dtype != "fp32" && dtype != "bf16" && dtype != "fp16") throw NotExpressed{"adapters in " + dtype};
   l.full_precision = dtype == "fp32";
@@ -135,7 +133,7 @@ Lora lora(const JsonObject& o) {
     for (const ordered_json& t : targets)
       if (t.is_string()) l.targets.push_back(t.get<std::string>());
   for (const std::string& t : l.targets)
-    if (t != "all-linear" && !t.ends_with("_proj")) throw NotExpressed{"LoRA on " + t};
+    if (t != "all-linear" && t != "c_attn" && t != "c_fc" && !t.ends_with("_proj")) throw NotExpressed{"LoRA on " + t};
   return l;
 }
 
@@ -169,7 +167,7 @@ void inputs(const JsonObject& in, GoldenCase& g) {
   }
   if (in.has("lora")) {
     t.lora = lora(in.object("lora"));
-    if (g.config.architecture == Architecture::gpt2 || g.config.architecture == Architecture::textbook)
+    if (g.config.architecture == Architecture::textbook)
       throw NotExpressed{"LoRA on this architecture"};
   }
   if (in.has("loss")) {

@@ -7,14 +7,11 @@
 #include <cmath>
 
 #include "read/json_object.h"
+#include "read/not_expressed.h"
 #include "vramplan/base/error.h"
 
 namespace vramplan {
 namespace {
-
-struct NotExpressed {
-  std::string why;
-};
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
@@ -104,7 +101,7 @@ ModelConfig gpt2_of(ModelConfig c) {
 }
 
 /// The model of the sizes given whose parameters are as many as stated; ties and biases are what a row may leave open.
-ModelConfig model(const JsonObject& o) {
+ModelConfig model_of_sizes(const JsonObject& o) {
   std::string name = o.text("model");
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -290,7 +287,7 @@ void read_row(const JsonObject& o, MeasuredRow& row) {
   row.kind = kind_of(measured.text("kind"));
   row.value = bytes_of(measured);
   row.after_context = contains(measured.text("unit"), "usable");
-  row.config = model(o);
+  row.config = model_of_sizes(o);
   run(o, row);
 }
 

@@ -79,7 +79,7 @@ json job_json(const Job& job) {
            {"keeps_output", r.keeps_output}};
   run["lora"] = r.lora ? json{{"r", r.lora->rank},        {"targets", r.lora->targets},
                               {"scale", r.lora->scale()}, {"dropout", r.lora->dropout},
-                              {"save", r.lora->saved},    {"dtype", word_for(kAdapterTypes, r.lora->full_precision)}}
+                              {"save", r.lora->saved},    {"dtype", word_for(kAdapterTypes, r.lora->full_precision)}, {"dora", r.lora->dora}}
                        : json();
   run["grad_scaler"] = r.grad_scaler;
   run["fp32_gradients"] = r.fp32_gradients;

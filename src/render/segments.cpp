@@ -9,7 +9,7 @@
 namespace vramplan {
 namespace {
 
-constexpr std::size_t kLines = 24;
+constexpr std::size_t kSegmentsShown = 24;
 constexpr int kMapWidth = 40;
 
 struct Line {
@@ -97,7 +97,7 @@ std::string segments_table(const Estimate& e, const TextStyle& style) {
   t.add({"", "size", "free", "largest free", "pool", "used (full), free (dots)"});
   for (std::size_t i = 0; i < lines.size(); ++i) {
     add(all, lines[i]);
-    if (i < kLines)
+    if (i < kSegmentsShown)
       t.add(cells(lines[i], lines[i].small ? "small" : "large"));
     else
       add(rest, lines[i]);

@@ -76,7 +76,7 @@ Tensor gelu_new(Tape& t, const Tensor& x) {
 }
 
 Tensor dropout(Tape& t, const Tensor& x, double p, DType mask_type) {
-  if (p == 0) return x;
+  if (p == 0 || !t.training) return x;
   auto node = t.record("NativeDropoutBackward0", dropout_backward, {&x});
   if (node) node->number = 1 / (1 - p);
   Tensor mask = t.memory().empty_like(x, mask_type, "native_dropout");  // first, as native/cuda/Dropout.cu does

@@ -28,6 +28,13 @@ Grads mul_backward(Tape& t, Node& n, Grads& dy) {
   if (n.wants(0)) out[0] = product(t, dy[0], b);
   return out;
 }
+Grads subtract_backward(Tape& t, Node& n, Grads& dy) { return {dy[0], n.wants(1) ? negate(t, dy[0]) : Tensor()}; }
+Grads divide_backward(Tape& t, Node& n, Grads& dy) {
+  const Tensor b = n.get(t, 0);
+  Tensor dx = empty_for(t, dy[0], b, promote(dy[0].dtype(), b.dtype()), "div");
+  t.backend().binary(Binary::div, dx, dy[0], b);
+  return {dx};
+}
 Grads scale_backward(Tape& t, Node& n, Grads& dy) { return {scale(t, dy[0], n.number)}; }
 Grads neg_backward(Tape& t, Node&, Grads& dy) { return {negate(t, dy[0])}; }
 
@@ -87,6 +94,12 @@ Tensor arange(Tape& t, std::int64_t n) {
   return y;
 }
 
+Tensor eye(Tape& t, std::int64_t n, DType dtype) {
+  Tensor y = filled(t, {n, n}, dtype, 0, "eye");
+  t.backend().fill(t.view_of(y, {n}, {n + 1}, 0, dtype), 1);
+  return y;
+}
+
 Tensor add(Tape& t, const Tensor& a, const Tensor& b) {
   auto node = t.record("AddBackward0", pass_to_both, {&a, &b});
   Tensor y = empty_for(t, a, b, promote(a.dtype(), b.dtype()), "add");
@@ -113,6 +126,21 @@ Tensor mul(Tape& t, const Tensor& a, const Tensor& b) {
       node->keep_for_backward(Saved());
   }
   return t.output(node, product(t, a, b));
+}
+
+Tensor subtract(Tape& t, const Tensor& a, const Tensor& b) {
+  auto node = t.record("SubBackward0", subtract_backward, {&a, &b});
+  Tensor y = empty_for(t, a, b, promote(a.dtype(), b.dtype()), "sub");
+  t.backend().binary(Binary::sub, y, a, b);
+  return t.output(node, y);
+}
+
+Tensor divide(Tape& t, const Tensor& a, const Tensor& b) {
+  auto node = t.record("DivBackward0", divide_backward, {&a});
+  t.save(node, b);
+  Tensor y = empty_for(t, a, b, promote(a.dtype(), b.dtype()), "div");
+  t.backend().binary(Binary::div, y, a, b);
+  return t.output(node, y);
 }
 
 Tensor compare(Tape& t, Binary op, const Tensor& a, const Tensor& b, const char* name) {
@@ -199,6 +227,15 @@ Tensor mean_all(Tape& t, const Tensor& x) {
   for (auto& d : ones) d = 1;
   t.backend().sum(t.view_of(y, ones, contiguous_strides(ones), 0, y.dtype()), x, share);
   return t.output(node, y);
+}
+
+Tensor row_norms(Tape& t, const Tensor& given) {
+  const Tensor x = t.full_precision(given);
+  Dims shape = x.shape();
+  shape.resize(shape.size() - 1);
+  Tensor y = t.memory().empty(shape, x.dtype(), "linalg_vector_norm");
+  t.backend().row_norms(y, x);
+  return y;
 }
 
 Tensor sum_to(Tape& t, const Tensor& x, const Dims& shape) {

@@ -8,12 +8,15 @@ namespace vramplan {
 
 // ---- creation: no gradients ----
 Tensor filled(Tape& t, const Dims& shape, DType dtype, double value, const char* op);
-Tensor arange(Tape& t, std::int64_t n);  ///< int64 [n]: 0, 1, ...
+Tensor arange(Tape& t, std::int64_t n);            ///< int64 [n]: 0, 1, ...
+Tensor eye(Tape& t, std::int64_t n, DType dtype);  ///< [n, n]: the unit matrix
 
 // ---- two operands, broadcast and promoted ----
 Tensor add(Tape& t, const Tensor& a, const Tensor& b);           ///< keeps nothing
 Tensor add_in_place(Tape& t, const Tensor& a, const Tensor& b);  ///< a += b; keeps nothing
 Tensor mul(Tape& t, const Tensor& a, const Tensor& b);           ///< keeps each operand that the other's gradient needs
+Tensor subtract(Tape& t, const Tensor& a, const Tensor& b);      ///< a - b; keeps nothing
+Tensor divide(Tape& t, const Tensor& a, const Tensor& b);        ///< a / b, where b wants no gradient; keeps b
 Tensor compare(Tape& t, Binary op, const Tensor& a, const Tensor& b, const char* name);  ///< bool result, no gradient
 
 // ---- one operand and numbers ----
@@ -33,6 +36,8 @@ Tensor clone(Tape& t, const Tensor& x);              ///< a contiguous copy; kee
 // ---- reductions ----
 Tensor mean_last(Tape& t, const Tensor& x);  ///< over the last dimension, kept as 1; keeps sizes only
 Tensor mean_all(Tape& t, const Tensor& x);   ///< scalar; keeps sizes only
+/// 2-norms over the last dimension (torch.linalg.norm); autocast runs it in fp32. No gradient.
+Tensor row_norms(Tape& t, const Tensor& x);
 /// ATen sum_to: x summed down to a shape that broadcasts to its own. No gradient.
 Tensor sum_to(Tape& t, const Tensor& x, const Dims& shape);
 

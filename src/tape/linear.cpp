@@ -73,12 +73,6 @@ Tensor batch_joined(Tape& t, const Tensor& x) {
   return reshape(t, wide, {x.size(0) * x.size(1), x.size(2), x.size(3)});
 }
 
-Dims with_last(const Dims& shape, std::int64_t last) {
-  Dims out = shape;
-  out[out.size() - 1] = last;
-  return out;
-}
-
 }  // namespace
 
 Tensor mm(Tape& t, const Tensor& a, const Tensor& b) {

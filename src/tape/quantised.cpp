@@ -6,12 +6,6 @@
 namespace vramplan {
 namespace {
 
-Dims with_last(const Dims& shape, std::int64_t last) {
-  Dims out = shape;
-  out[out.size() - 1] = last;
-  return out;
-}
-
 Tensor rows_of(Tape& t, const Tensor& x) {
   return t.view_of(x, {x.numel() / x.size(-1), x.size(-1)}, {x.size(-1), 1}, x->offset, x.dtype());
 }
@@ -135,6 +129,17 @@ void settle_bias(Tape& t, const Tensor& bias, DType dtype) {
 }
 
 }  // namespace
+
+Tensor dequantised(Tape& t, const QuantisedWeight& w) {
+  if (w.four_bits) {
+    Tensor wide, shifted;
+    return unpacked(t, w, w.dtype, 1, wide, shifted);
+  }
+  const Tensor scaled = t.memory().empty({w.out, w.in}, DType::fp32, "mul");
+  Tensor y = t.memory().empty({w.out, w.in}, DType::fp32, "mul");
+  t.backend().dequantise(y, {w.codes, w.scales, {}, {}});
+  return y;
+}
 
 Tensor quantised_linear(Tape& t, const Tensor& x, const QuantisedWeight& w, const Tensor& bias) {
   if (!w.four_bits) {

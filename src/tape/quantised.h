@@ -21,4 +21,8 @@ struct QuantisedWeight {
 /// non-reentrant checkpointing does not release; columns with outliers are taken as none.
 Tensor quantised_linear(Tape& t, const Tensor& x, const QuantisedWeight& w, const Tensor& bias);
 
+/// The weight [out, in] as it was before, in its own type; from eight bits in fp32 (bitsandbytes.functional
+/// dequantize_4bit, int8_vectorwise_dequant). No gradient.
+Tensor dequantised(Tape& t, const QuantisedWeight& w);
+
 }  // namespace vramplan

@@ -64,6 +64,7 @@ class Tape {
   std::function<void(TensorImpl& leaf)> after_accumulate;
   Device device;  ///< the card that kernels size their own memory for
   bool grad_enabled = true;
+  bool training = true;  ///< else dropout drops nothing (torch.nn.Module.eval)
   bool recomputing = false;
   std::uint64_t seed = 0;          ///< of all random numbers
   std::uint64_t random_calls = 0;  ///< draws so far: restored by checkpoint() so that recompute draws the same

@@ -127,6 +127,8 @@ class Backend {
   /// w is updated; a matrix uses row [r, 1] and column [1, c], anything else `variance` (the others are null).
   virtual void adafactor(const Tensor& w, const Tensor& g, const Tensor& row, const Tensor& column,
                          const Tensor& variance, const AdafactorArgs& args) = 0;
+  /// y[r] = the 2-norm of row r of x [rows, width], contiguous.
+  virtual void row_norms(const Tensor& y, const Tensor& x) = 0;
   /// y = the 2-norm of x.
   virtual void norm(const Tensor& y, const Tensor& x) = 0;
   /// y = min(1, largest / norm)

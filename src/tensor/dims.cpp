@@ -158,6 +158,12 @@ Dims like_strides(const Dims& shape, const Dims& strides) {
   return elementwise_strides(shape, &self, 1);
 }
 
+Dims with_last(const Dims& shape, std::int64_t last) {
+  Dims out = shape;
+  out[out.size() - 1] = last;
+  return out;
+}
+
 std::string to_string(const Dims& d) {
   std::string s = "[";
   for (std::size_t i = 0; i < d.size(); ++i) s += (i ? ", " : "") + std::to_string(d[i]);

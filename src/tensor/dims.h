@@ -39,6 +39,9 @@ std::optional<Dims> view_strides(const Dims& shape, const Dims& strides, const D
 /// Fill one -1 in `to` so that it has as many elements as `shape`.
 Dims resolved(const Dims& shape, Dims to);
 
+/// The same with another last dimension.
+Dims with_last(const Dims& shape, std::int64_t last);
+
 struct Operand {
   const Dims* shape;
   const Dims* strides;

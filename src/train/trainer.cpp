@@ -35,6 +35,7 @@ Adapters adapters_of(const ModelConfig& c, const TrainOptions& options) {
           lora.full_precision ? DType::fp32 : parameter_type(options.precision),
           saves("embed_tokens"),
           saves("lm_head") || c.labels > 0,  // peft's task SEQ_CLS saves the classifier's
+          lora.dora,
           [lora](const std::string& module) { return lora.targets_module(module); }};
 }
 
@@ -148,12 +149,11 @@ void Trainer::zero_grad() {
 /// model.eval() and torch.no_grad(): no dropout, no checkpointing, nothing is kept.
 void Trainer::evaluate() {
   Restore no_grad(tape_.grad_enabled, false);
+  Restore no_dropout(tape_.training, false);
   ledger_.enter(Phase::forward);
-  ModelConfig still = config_;
-  still.embedding_dropout = still.attention_dropout = still.residual_dropout = 0;
   const auto type = autocast_type(options_.precision);
   if (type) tape_.enter_autocast(type);
-  vramplan::forward(tape_, still, weights_, batch_, attention_, layer_runner({}), options_.loss);
+  vramplan::forward(tape_, config_, weights_, batch_, attention_, layer_runner({}), options_.loss);
   if (type) tape_.leave_autocast();
 }
 

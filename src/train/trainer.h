@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "model/adapters.h"
 #include "model/forward.h"
 #include "train/grad_scaler.h"
 #include "train/gradient_buckets.h"

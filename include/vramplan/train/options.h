@@ -69,6 +69,7 @@ struct Lora {
   std::vector<std::string> saved{};
   double alpha = 0;              ///< lora_alpha; 0: twice the rank. Scales numbers, takes no byte
   bool rank_stabilised = false;  ///< rsLoRA: alpha over the root of the rank, instead of over the rank
+  bool dora = false;             ///< a trained magnitude beside A and B, and the weight's row norms in each pass
   double scale() const;
   bool targets_module(const std::string& name) const;
   bool operator==(const Lora&) const = default;

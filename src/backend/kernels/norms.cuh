@@ -1,10 +1,16 @@
-// Layer norm and RMS norm. The gradients of their weights are sums over rows: 32 columns a block, in the order of rows.
+// Layer norm, RMS norm and the 2-norms of rows. The gradients of their weights are sums over rows: 32 columns a block, in the order of rows.
 #pragma once
 #include "backend/kernels/rows.cuh"
 
 namespace vramplan::kernels {
 
 extern "C" {
+
+__global__ void row_norms(View y, View x, int64 width) {
+  const Row in(x, blockIdx.x, width);
+  const float squares = over_row<Sum>(width, [&](int64 i) { return in[i] * in[i]; });
+  if (threadIdx.x == 0) put(y, blockIdx.x, sqrtf(squares));
+}
 
 __global__ void layer_norm(View y, View mean, View rstd, View x, View w, View b, int64 width, float eps) {
   const Row in(x, blockIdx.x, width), out(y, blockIdx.x, width);

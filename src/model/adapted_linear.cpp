@@ -1,0 +1,49 @@
+#include "model/adapted_linear.h"
+
+#include "model/dora.h"
+#include "tape/activation.h"
+#include "tape/elementwise.h"
+#include "tape/linear.h"
+
+namespace vramplan {
+namespace {
+
+Tensor lora_output(Tape& t, const LinearWeights& w, const Tensor& x) {
+  Tensor path = dropout(t, x, w.lora_dropout);
+  path = linear(t, path, w.lora_a, {});
+  path = linear(t, path, w.lora_b, {});
+  return scale(t, path, w.lora_scale);
+}
+
+Tensor apply_stored(Tape& t, const LinearWeights& w, const Tensor& x) {
+  Tensor result = quantised_linear(t, x, w.stored, w.bias);
+  if (!w.lora_a) return result;
+  if (w.stored.four_bits) result = clone(t, result);
+  const DType type = result.dtype();
+  const Tensor input = t.autocast() ? x : cast(t, x, w.lora_a.dtype());
+  if (w.magnitude) {
+    result = add(t, result, dora_output(t, w, input, result));
+    return t.autocast() ? result : cast(t, result, type);
+  }
+  Tensor path = lora_output(t, w, input);
+  if (!t.autocast()) path = cast(t, path, type);
+  result = add(t, result, path);
+  return result;
+}
+
+}  // namespace
+
+Tensor apply_linear(Tape& t, const LinearWeights& w, const Tensor& x) {
+  if (w.stored.codes) return apply_stored(t, w, x);
+  Tensor result = w.input_first ? conv1d(t, x, w.weight, w.bias) : linear(t, x, w.weight, w.bias);
+  if (!w.lora_a) return result;
+  const DType type = result.dtype();
+  const Tensor input = cast(t, x, w.lora_a.dtype());
+  {
+    const Tensor path = w.magnitude ? dora_output(t, w, input, result) : lora_output(t, w, input);
+    result = add(t, result, path);
+  }
+  return cast(t, result, type);
+}
+
+}  // namespace vramplan
