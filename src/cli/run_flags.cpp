@@ -45,6 +45,7 @@ std::vector<Flag> RunFlags::flags() {
        "train adapters only: r=16,targets=all-linear,alpha=32,rslora,dora,dropout=0.05,dtype=fp32 (or base),"
        "save=embed_tokens+lm_head",
        &lora_, r},
+      {"--prompt-tuning", "TOKENS", "train a prompt of so many embeddings only, before those of --seq (peft)", &prompt_, r},
       {"--quant", "SPEC",
        "the frozen model in few bits by bitsandbytes: nf4, fp4 or int8; nf4,double,upcast: scales in 8 bits too, and "
        "the rest in fp32 (prepare_model_for_kbit_training)",
@@ -313,6 +314,7 @@ void RunFlags::read(Job& job) const {
   if (!lora_.empty()) r.lora = lora(job.model);
   r.loss = loss();
   if (r.loss.form == LossForm::classification) job.model = classifier(job.model, r.loss.labels);
+  if (!prompt_.empty()) r.prompt = PromptTuning{parse_count(prompt_, "--prompt-tuning")};
   if (!quant_.empty()) r.quant = quantisation();
   if (!clip_.empty()) r.clip = number(clip_, "--clip");
   r.keeps_output = keeps_output_;

@@ -14,17 +14,11 @@ namespace {
 
 constexpr std::size_t kLargest = 10;
 
-/// 0 without adapters. Throws UserError when they fit no module.
-std::int64_t adapter_count(const Job& job) {
-  if (!job.run.lora) return 0;
-  return adapter_parameter_count(job.model, adapters_of(job.model, job.run));
-}
-
 /// "2 + 4 + 12 bytes a parameter", for those who plan with such sums; empty where states are not Adam's.
 std::string bytes_a_parameter(const TrainOptions& r) {
   const Optimizer& o = r.optimizer;
   const bool adam = o.kind == OptimizerKind::adam || o.kind == OptimizerKind::adamw;
-  if (!adam || r.lora || o.states != StateStorage::as_parameter || o.on_host || o.in_backward) return {};
+  if (!adam || freezes_model(r) || o.states != StateStorage::as_parameter || o.on_host || o.in_backward) return {};
   const std::int64_t weight = item_size(parameter_type(r.precision)), gradient = r.fp32_gradients ? 4 : weight;
   const std::int64_t states = (o.amsgrad ? 3 : 2) * (has_master_weights(r.precision) ? 4 : weight);
   if (has_master_weights(r.precision))
@@ -86,8 +80,8 @@ std::optional<StepTime> time_of(const Job& job, const Work& work) {
 Estimate summary(const Job& job, const DryRun& run, const Overhead& o) {
   Estimate e;
   e.job = job;
-  e.parameters = parameter_count(job.model) + adapter_count(job);
-  e.trainable = job.run.lora ? adapter_count(job) : e.parameters;
+  e.parameters = parameter_count(job.model) + adapter_count(job.model, job.run);
+  e.trainable = freezes_model(job.run) ? adapter_count(job.model, job.run) : e.parameters;
   e.states = run.states();
   e.host = run.host();
   e.held = run.held();

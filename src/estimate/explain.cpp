@@ -32,10 +32,8 @@ std::int64_t activation_bytes(const TrainOptions& r) {
 FormulaRow fixed_row(const Job& job, std::int64_t parameters) {
   const DryRun run(job);
   Bytes gradients = storage_bytes(parameter_type(job.run.precision), parameters);
-  if (job.run.lora) {
-    const Adapters adapters = adapters_of(job.model, job.run);
-    gradients = storage_bytes(adapters.dtype, adapter_parameter_count(job.model, adapters));
-  }
+  if (freezes_model(job.run))
+    gradients = storage_bytes(adapters_of(job.model, job.run).dtype, adapter_count(job.model, job.run));
   return {"fixed",
           "2P + 2P + 12P",
           fmt::format("16 x {}", format_count(parameters)),

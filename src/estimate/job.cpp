@@ -27,6 +27,23 @@ void check_optimizer(const TrainOptions& r, Need need) {
        "leave out --optimizer-in-backward and paging");
 }
 
+template <class Need>
+void check_prompt(const Job& job, Need need) {
+  const TrainOptions& r = job.run;
+  if (!r.prompt) return;
+  need(!r.lora, "a prompt and an adapter are not trained at once", "--prompt-tuning", "give one of them");
+  need(r.prompt->tokens >= 1 && r.prompt->tokens <= 1 << 20, "a prompt has 1 to 1,048,576 tokens", "--prompt-tuning",
+       "for example --prompt-tuning 20");
+  need(job.model.architecture != Architecture::textbook, "the textbook block has no embeddings", "--prompt-tuning",
+       "name a model");
+  need(r.loss.form == LossForm::causal || r.loss.form == LossForm::shifted,
+       "with a prompt the loss is the model's own", "--loss", "leave it out");
+  need(job.model.position != PositionKind::learned || r.seq + r.prompt->tokens <= job.model.positions,
+       fmt::format("a prompt of {} and a sequence of {} are longer than the {} learned positions of the model",
+                   r.prompt->tokens, r.seq, job.model.positions),
+       "--prompt-tuning", fmt::format("at most {} together", job.model.positions));
+}
+
 }  // namespace
 
 void set_seq(Job& job, std::int64_t seq) {
@@ -49,6 +66,7 @@ void check_job(const Job& job) {
        "--seq", fmt::format("at most --seq {}", job.model.positions));
   need(!r.lora || job.model.architecture != Architecture::textbook, "the textbook block has no adapters", "--lora",
        "name a model");
+  check_prompt(job, need);
   check_optimizer(r, need);
   need(!r.fp32_gradients || (has_master_weights(r.precision) && !r.ddp && !r.optimizer.in_backward),
        "gradients are added up in fp32 for fp32 master weights", "--fp32-gradients",
@@ -73,7 +91,7 @@ void check_job(const Job& job) {
        "a classifier needs 1 to 16,777,216 labels", "--loss", "for example --loss classification:2");
   need(!r.quant || r.loss.form != LossForm::classification, "a classifier in few bits is not modelled", "--quant",
        "leave it out");
-  need(!r.quant || r.lora, "a model in few bits is frozen: nothing is left to train", "--quant", "add --lora r=16");
+  need(!r.quant || freezes_model(r), "a model in few bits is frozen: nothing is left to train", "--quant", "add --lora r=16");
   need(!r.quant || job.model.architecture != Architecture::gpt2, "GPT-2's Conv1D layers in few bits are not modelled",
        "--quant", "leave it out");
   need(!r.quant || !(r.quant->doubled && r.quant->kind == QuantKind::int8), "int8 has no second scales", "--quant",
@@ -85,7 +103,7 @@ void check_job(const Job& job) {
   need(r.checkpoint.kind != CheckpointKind::selective || job.model.architecture != Architecture::textbook,
        "parts of the textbook block are not recomputed alone", "--checkpoint", "use per-layer or segments");
   cut_layers(r.checkpoint, job.model.layers);
-  if (r.lora) adapter_parameter_count(job.model, adapters_of(job.model, r));
+  adapter_count(job.model, r);
 }
 
 }  // namespace vramplan

@@ -128,7 +128,7 @@ Use eight_bit(Job& j) {
 
 Use adafactor(Job& j) {
   Optimizer& o = j.run.optimizer;
-  if (!adam_like(o) || o.amsgrad || o.on_host || j.run.lora) return {};
+  if (!adam_like(o) || o.amsgrad || o.on_host || freezes_model(j.run)) return {};
   if (o.kind == OptimizerKind::adamw && o.weight_decay == 0.01) o.weight_decay = 0;  // the default of each
   o.kind = OptimizerKind::adafactor;
   const bool fused = o.form == OptimizerForm::fused;
@@ -151,13 +151,13 @@ Use sixteen_bit(Job& j) {
 }
 
 Use lora(Job& j) {
-  if (j.run.lora || j.model.architecture == Architecture::textbook || j.run.fp32_gradients) return {};
+  if (freezes_model(j.run) || j.model.architecture == Architecture::textbook || j.run.fp32_gradients) return {};
   j.run.lora = Lora{16, {"all-linear"}};
   return LeverUse{"--lora r=16,targets=all-linear", "LoraConfig(r=16, target_modules=\"all-linear\")"};
 }
 
 Use four_bit(Job& j) {
-  if (!j.run.lora || j.run.quant) return {};
+  if (!freezes_model(j.run) || j.run.quant) return {};
   j.run.quant = Quantisation{QuantKind::nf4};
   return LeverUse{"--quant nf4", "BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type=\"nf4\")"};
 }

@@ -40,6 +40,13 @@ void make_adapters(Tape& t, const ModelConfig& c, const Adapters& adapters, DTyp
     }
 }
 
+/// PromptEmbedding: fp32 whatever the model's type.
+void make_prompt(Tape& t, const ModelConfig& c, std::int64_t tokens, Weights& w) {
+  WeightBuilder b(&t, DType::fp32);
+  w.prompt = b.make("prompt_encoder.default.embedding.weight", {tokens, c.hidden});
+  w.trainable = b.parameters;
+}
+
 /// The type adapters are made in: the base layer's, or that of its products in 4 bits; beside whole numbers they are
 /// fp32 at once (_get_base_layer_device_and_dtype).
 DType first_type(const Weights& w) {
@@ -52,8 +59,12 @@ DType first_type(const Weights& w) {
 
 void add_adapters(Tape& t, const ModelConfig& c, const Adapters& adapters, Weights& w) {
   for (Parameter& p : w.parameters) p.tensor->requires_grad = false;
-  make_adapters(t, c, adapters, first_type(w), w);
-  for (const Parameter& p : w.trainable) cast_parameter(t, p.tensor, adapters.dtype);  // cast_adapter_dtype
+  if (adapters.prompt_tokens > 0) {
+    make_prompt(t, c, adapters.prompt_tokens, w);
+  } else {
+    make_adapters(t, c, adapters, first_type(w), w);
+    for (const Parameter& p : w.trainable) cast_parameter(t, p.tensor, adapters.dtype);  // cast_adapter_dtype
+  }
   auto save = [&](Tensor& module, const char* name) {
     w.replaced.push_back(module);
     module = clone_parameter(t, module);
@@ -66,6 +77,7 @@ void add_adapters(Tape& t, const ModelConfig& c, const Adapters& adapters, Weigh
 }
 
 std::int64_t adapter_parameter_count(const ModelConfig& c, const Adapters& adapters) {
+  if (adapters.prompt_tokens > 0) return checked_multiply(adapters.prompt_tokens, c.hidden);
   std::int64_t each = 0;
   for (const Projection& p : projections(c)) {
     if (!adapters.targets(p.module)) continue;

@@ -8,6 +8,7 @@
 namespace vramplan {
 
 struct Adapters {
+  std::int64_t prompt_tokens = 0;  ///< prompt tuning's, which has nothing of what follows
   std::int64_t rank = 8;
   double dropout = 0, scale = 2;
   DType dtype = DType::fp32;

@@ -22,14 +22,37 @@ Tensor embed(Tape& t, const Weights& w, const Batch& batch) {
   return tokens;
 }
 
-/// GPT2Model.forward: embeddings, dropout, layers, final norm. Its locals live until it returns.
-Tensor gpt2_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch, const AttentionChoice& choice,
-                 const RunStack& run) {
+/// What the model is given in place of the batch: the locals of PeftModelForCausalLM.forward, which live until it
+/// returns. Without a prompt, the embeddings are the model's own to make.
+struct Given {
+  Tensor embeddings, labels;
+  Tensor prompt, prompt_labels;
+};
+
+Given behind_prompt(Tape& t, const Weights& w, const Batch& batch) {
+  At here(t, "prompt");
+  const std::int64_t b = batch.ids.size(0), v = w.prompt.size(0);
+  Given g;
   const Tensor tokens = embed(t, w, batch);
-  const Tensor positions = position_ids(t, batch.ids.size(1));
+  g.prompt_labels = filled(t, {b, v}, DType::int64, -100, "_to_copy");
+  g.labels = cat(t, g.prompt_labels, batch.labels, 1);
+  {
+    const Tensor numbers = t.memory().empty({b, v}, DType::int64, "_to_copy");
+    t.backend().arange(numbers, 0);
+    g.prompt = cast(t, embedding(t, w.prompt, numbers), tokens.dtype());
+  }
+  g.embeddings = cat(t, g.prompt, tokens, 1);
+  return g;
+}
+
+/// GPT2Model.forward: embeddings, dropout, layers, final norm. Its locals live until it returns.
+Tensor gpt2_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch, const Tensor& given,
+                 const AttentionChoice& choice, const RunStack& run) {
+  const Tensor tokens = given ? given : embed(t, w, batch);  // [b, s, h]
+  const Tensor positions = position_ids(t, tokens.size(1));
   const Tensor placed = embedding(t, w.position_embedding, positions);
   Tensor hidden = add(t, tokens, placed);
-  const Masks masks = make_masks(t, c, batch.ids.size(0), batch.ids.size(1), tokens.dtype(), choice);
+  const Masks masks = make_masks(t, c, tokens.size(0), tokens.size(1), tokens.dtype(), choice);
   hidden = dropout(t, hidden, c.embedding_dropout);
   LayerStack stack;
   stack.count = c.layers;
@@ -44,11 +67,11 @@ Tensor gpt2_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& b
 }
 
 /// LlamaModel.forward. `inputs_embeds` keeps the embeddings alive until it returns.
-Tensor llama_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch, const AttentionChoice& choice,
-                  const RunStack& run) {
-  const Tensor tokens = embed(t, w, batch);
-  const Tensor positions = position_ids(t, batch.ids.size(1));
-  const Masks masks = make_masks(t, c, batch.ids.size(0), batch.ids.size(1), tokens.dtype(), choice);
+Tensor llama_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch, const Tensor& given,
+                  const AttentionChoice& choice, const RunStack& run) {
+  const Tensor tokens = given ? given : embed(t, w, batch);  // [b, s, h]
+  const Tensor positions = position_ids(t, tokens.size(1));
+  const Masks masks = make_masks(t, c, tokens.size(0), tokens.size(1), tokens.dtype(), choice);
   Tensor hidden = tokens;
   Rotary rotary;
   if (c.position == PositionKind::rotary) rotary = rotary_tables(t, w, positions, tokens.dtype());
@@ -86,10 +109,11 @@ ModelOutput forward(Tape& t, const ModelConfig& c, const Weights& w, const Batch
                     const AttentionChoice& attention, const RunStack& run, const LossChoice& loss) {
   if (attention.cache) attention.cache->clear();
   if (c.architecture == Architecture::textbook) return textbook(t, c, w, batch, attention.kept, run);
-  Tensor hidden = c.architecture == Architecture::gpt2 ? gpt2_body(t, c, w, batch, attention, run)
-                                                       : llama_body(t, c, w, batch, attention, run);
+  const Given given = w.prompt ? behind_prompt(t, w, batch) : Given{{}, batch.labels, {}, {}};
+  const auto body = c.architecture == Architecture::gpt2 ? gpt2_body : llama_body;
+  Tensor hidden = body(t, c, w, batch, given.embeddings, attention, run);
   InPhase phase(t.memory(), Phase::loss);
-  ModelOutput out = loss_head(t, loss, std::move(hidden), w.head, batch.labels);
+  ModelOutput out = loss_head(t, loss, std::move(hidden), w.head, given.labels);
   if (attention.cache) out.cache = std::exchange(*attention.cache, {});
   return out;
 }

@@ -82,7 +82,7 @@ Rotary rotary_tables(Tape& t, const Weights& w, const Tensor& positions, DType d
   Tensor column = cast(t, view(t, positions, {1, positions.size(-1), 1}), DType::fp32);
   const Tensor angles = mul(t, column, w.inverse_frequencies);
   column.reset();
-  const Tensor both = cat_last(t, angles, angles);
+  const Tensor both = cat(t, angles, angles, -1);
   Tensor cos = map(t, Unary::cos, both, "cos");
   cos = scale(t, cos, 1);
   Tensor sin = map(t, Unary::sin, both, "sin");
@@ -98,7 +98,7 @@ Tensor rotate(Tape& t, const Tensor& x, const Tensor& cos, const Tensor& sin) {
     const std::int64_t d = x.size(-1);
     const Tensor x1 = slice(t, x, -1, 0, d / 2), x2 = slice(t, x, -1, d / 2, d);
     const Tensor negated = negate(t, x2);
-    half = cat_last(t, negated, x1);
+    half = cat(t, negated, x1, -1);
   }
   half = mul(t, half, sin);
   return add(t, direct, half);

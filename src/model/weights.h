@@ -38,6 +38,7 @@ struct Weights {
   std::vector<LayerWeights> layers;
   NormWeights final_norm;
   std::vector<Tensor> replaced;                              ///< frozen originals of modules that are trained whole
+  Tensor prompt;                                             ///< [v, h] fp32: trained embeddings; null without
   Tensor scale_map;                                          ///< bitsandbytes' own copy of the scales' code book
   Tensor head;                                               ///< the token embedding itself when tied
   Tensor inverse_frequencies, original_inverse_frequencies;  ///< buffers of rotary embeddings, fp32

@@ -166,7 +166,11 @@ void inputs(const JsonObject& in, GoldenCase& g) {
     t.bucket_views = in.object("ddp").boolean_or("views", false);
   }
   if (in.has("lora")) {
-    t.lora = lora(in.object("lora"));
+    const JsonObject l = in.object("lora");
+    if (l.has("prompt"))
+      t.prompt = PromptTuning{l.integer("prompt")};
+    else
+      t.lora = lora(l);
     if (g.config.architecture == Architecture::textbook)
       throw NotExpressed{"LoRA on this architecture"};
   }

@@ -52,8 +52,8 @@ Grads whole(Tape& t, Node&, Grads& dy) {
 }
 
 Grads cat_back(Tape& t, Node& n, Grads& dy) {
-  const std::size_t dim = dy[0].shape().size() - 1;
-  return {narrowed(t, dy[0], dim, 0, n.first), narrowed(t, dy[0], dim, n.first, dy[0].size(-1) - n.first)};
+  const auto dim = static_cast<std::size_t>(n.second);
+  return {narrowed(t, dy[0], dim, 0, n.first), narrowed(t, dy[0], dim, n.first, dy[0].shape()[dim] - n.first)};
 }
 
 Grads unsqueeze_back(Tape& t, Node& n, Grads& dy) {
@@ -188,15 +188,16 @@ Tensor cat_with_nothing(Tape& t, const Tensor& x) {
   return t.output(node, y);
 }
 
-Tensor cat_last(Tape& t, const Tensor& a, const Tensor& b) {
+Tensor cat(Tape& t, const Tensor& a, const Tensor& b, int along) {
+  const std::size_t dim = index(a, along);
+  const std::int64_t first = a.shape()[dim], second = b.shape()[dim];
   auto node = t.record("CatBackward0", cat_back, {&a, &b});
-  if (node) node->first = a.size(-1);
+  if (node) node->first = first, node->second = static_cast<std::int64_t>(dim);
   Dims shape = a.shape();
-  shape[shape.size() - 1] += b.size(-1);
+  shape[dim] += second;
   Tensor y = t.memory().empty(shape, promote(a.dtype(), b.dtype()), "cat");
-  const std::size_t dim = shape.size() - 1;
-  t.backend().unary(Unary::copy, narrowed(t, y, dim, 0, a.size(-1)), a, 0);
-  t.backend().unary(Unary::copy, narrowed(t, y, dim, a.size(-1), b.size(-1)), b, 0);
+  t.backend().unary(Unary::copy, narrowed(t, y, dim, 0, first), a, 0);
+  t.backend().unary(Unary::copy, narrowed(t, y, dim, first, second), b, 0);
   return t.output(node, y);
 }
 

@@ -13,7 +13,7 @@ namespace {
 Weights make_all(Tape& t, const ModelConfig& c, const TrainOptions& options) {
   t.device = options.device;
   const DType dtype = unquantised_type(options);
-  if (!options.lora) return make_weights(t, c, dtype);
+  if (!freezes_model(options)) return make_weights(t, c, dtype);
   const Adapters adapters = adapters_of(c, options);
   if (!options.quant) return make_weights(t, c, dtype, &adapters);
   const DType loaded = loaded_type(options);
@@ -25,18 +25,26 @@ Weights make_all(Tape& t, const ModelConfig& c, const TrainOptions& options) {
 }  // namespace
 
 Adapters adapters_of(const ModelConfig& c, const TrainOptions& options) {
+  if (options.prompt) {
+    Adapters prompt;
+    prompt.prompt_tokens = options.prompt->tokens;
+    return prompt;
+  }
   const Lora& lora = *options.lora;
   auto saves = [&](const char* module) {
     return std::find(lora.saved.begin(), lora.saved.end(), module) != lora.saved.end();
   };
-  return {lora.rank,
-          lora.dropout,
-          lora.scale(),
-          lora.full_precision ? DType::fp32 : parameter_type(options.precision),
-          saves("embed_tokens"),
-          saves("lm_head") || c.labels > 0,  // peft's task SEQ_CLS saves the classifier's
-          lora.dora,
-          [lora](const std::string& module) { return lora.targets_module(module); }};
+  Adapters a;
+  a.rank = lora.rank, a.dropout = lora.dropout, a.scale = lora.scale(), a.dora = lora.dora;
+  a.dtype = lora.full_precision ? DType::fp32 : parameter_type(options.precision);
+  a.saves_embedding = saves("embed_tokens");
+  a.saves_head = saves("lm_head") || c.labels > 0;  // peft's task SEQ_CLS saves the classifier's
+  a.targets = [lora](const std::string& module) { return lora.targets_module(module); };
+  return a;
+}
+
+std::int64_t adapter_count(const ModelConfig& c, const TrainOptions& options) {
+  return freezes_model(options) ? adapter_parameter_count(c, adapters_of(c, options)) : 0;
 }
 
 AttentionChoice attention_choice(const TrainOptions& options) {

@@ -128,9 +128,8 @@ ValidatedCase validate_case(const GoldenCase& g) {
   if (!g.not_expressed.empty()) return v;
   const Run run(g);
   const std::int64_t base = parameter_count(g.config);
-  const std::int64_t adapters =
-      g.options.lora ? adapter_parameter_count(g.config, adapters_of(g.config, g.options)) : 0;
-  v.parameters_exact = base + adapters == g.parameters && (g.options.lora ? adapters : base) == g.trainable;
+  const std::int64_t adapters = adapter_count(g.config, g.options);
+  v.parameters_exact = base + adapters == g.parameters && (freezes_model(g.options) ? adapters : base) == g.trainable;
   const Tally held = run.held();
   v.held_exact = held.requested == g.held.requested && (!g.steps || held.rounded == g.held.rounded);
   v.exact = v.parameters_exact && v.held_exact;

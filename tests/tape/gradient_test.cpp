@@ -130,7 +130,7 @@ TEST_CASE("views: transpose, reshape, slice, split, expand, cat") {
   const Function f = [](Tape& t, const auto& x) {
     const Tensor y = reshape(t, transpose(t, x[0], 1, 2), {2, 12});  // a copy
     const auto parts = split3(t, view(t, y, {2, 2, 6}));
-    const Tensor joined = cat_last(t, mul(t, parts[0], parts[1]), parts[2]);  // [2, 2, 4]
+    const Tensor joined = cat(t, mul(t, parts[0], parts[1]), parts[2], -1);  // [2, 2, 4]
     const Tensor half = slice(t, joined, -1, 1, 3);
     const Tensor wide = expand(t, unsqueeze(t, half, 1), {2, 3, 2, 2});
     return contiguous(t, transpose(t, wide, 1, 3));

@@ -75,6 +75,12 @@ struct Lora {
   bool operator==(const Lora&) const = default;
 };
 
+/// Prompt tuning of peft on a frozen model: trained embeddings stand before those of the tokens.
+struct PromptTuning {
+  std::int64_t tokens = 0;  ///< num_virtual_tokens, beside those of TrainOptions::seq
+  bool operator==(const PromptTuning&) const = default;
+};
+
 /// Linear layers of a frozen model stored in few bits by bitsandbytes; all but the head, as transformers does.
 ///   nf4, fp4   4 bits a weight, an fp32 scale for 64 of them; multiplied as 16-bit copies made for each product
 ///   int8       8 bits a weight, an fp32 scale a row (LLM.int8()); the input of each product is kept
@@ -100,6 +106,7 @@ struct TrainOptions {
       DType::boolean;        ///< of the mask on attention probabilities; kernels before PyTorch's kept wider ones
   Device device;             ///< decides the SDPA kernel and what kernels take for themselves
   std::optional<Lora> lora;  ///< train adapters only
+  std::optional<PromptTuning> prompt;  ///< train a prompt only
   std::optional<Quantisation> quant;  ///< of the frozen model under the adapters
   LossChoice loss;
   std::optional<double> clip;   ///< largest norm of the gradients
@@ -115,6 +122,8 @@ struct TrainOptions {
   bool operator==(const TrainOptions&) const = default;
 };
 
+/// Whether the model is frozen and something beside it is trained.
+bool freezes_model(const TrainOptions& o);
 /// The type parameters are stored in.
 DType parameter_type(Precision p);
 /// The type a quantised model is loaded in and multiplies in: autocast's 16 bits rather than fp32.
