@@ -46,6 +46,9 @@ std::vector<Flag> RunFlags::flags() {
        "save=embed_tokens+lm_head",
        &lora_, r},
       {"--prompt-tuning", "TOKENS", "train a prompt of so many embeddings only, before those of --seq (peft)", &prompt_, r},
+      {"--prefix-tuning", "SPEC",
+       "train keys and values of so many tokens only, before those of every layer (peft): 20, or 20,projection=512",
+       &prefix_, r},
       {"--quant", "SPEC",
        "the frozen model in few bits by bitsandbytes: nf4, fp4 or int8; nf4,double,upcast: scales in 8 bits too, and "
        "the rest in fp32 (prepare_model_for_kbit_training)",
@@ -222,6 +225,22 @@ Lora RunFlags::lora(const ModelConfig& model) const {
   return l;
 }
 
+std::optional<PromptTuning> RunFlags::prompt() const {
+  if (!prompt_.empty() && !prefix_.empty())
+    throw UserError("a prompt and a prefix are not trained at once", "--prefix-tuning", "give one of them", Exit::usage);
+  if (!prompt_.empty()) return PromptTuning{parse_count(prompt_, "--prompt-tuning")};
+  if (prefix_.empty()) return std::nullopt;
+  std::string_view rest = prefix_;
+  PromptTuning p{parse_count(take_item(rest, ','), "--prefix-tuning"), true};
+  constexpr std::string_view kProjection = "projection=";
+  if (rest.starts_with(kProjection))
+    p.projection = parse_count(rest.substr(kProjection.size()), "--prefix-tuning projection");
+  else if (!rest.empty())
+    throw UserError(fmt::format("'{}' is not a part of a prefix", rest), "--prefix-tuning", "write 20,projection=512",
+                    Exit::usage);
+  return p;
+}
+
 Quantisation RunFlags::quantisation() const {
   Quantisation q;
   std::string_view rest = quant_;
@@ -314,7 +333,7 @@ void RunFlags::read(Job& job) const {
   if (!lora_.empty()) r.lora = lora(job.model);
   r.loss = loss();
   if (r.loss.form == LossForm::classification) job.model = classifier(job.model, r.loss.labels);
-  if (!prompt_.empty()) r.prompt = PromptTuning{parse_count(prompt_, "--prompt-tuning")};
+  r.prompt = prompt();
   if (!quant_.empty()) r.quant = quantisation();
   if (!clip_.empty()) r.clip = number(clip_, "--clip");
   r.keeps_output = keeps_output_;

@@ -31,17 +31,21 @@ template <class Need>
 void check_prompt(const Job& job, Need need) {
   const TrainOptions& r = job.run;
   if (!r.prompt) return;
-  need(!r.lora, "a prompt and an adapter are not trained at once", "--prompt-tuning", "give one of them");
-  need(r.prompt->tokens >= 1 && r.prompt->tokens <= 1 << 20, "a prompt has 1 to 1,048,576 tokens", "--prompt-tuning",
-       "for example --prompt-tuning 20");
-  need(job.model.architecture != Architecture::textbook, "the textbook block has no embeddings", "--prompt-tuning",
-       "name a model");
+  const char* flag = r.prompt->prefix ? "--prefix-tuning" : "--prompt-tuning";
+  need(!r.lora, "virtual tokens and adapters are not trained at once", flag, "leave out --lora");
+  need(r.prompt->tokens >= 1 && r.prompt->tokens <= 1 << 20 && r.prompt->projection >= 0 &&
+           r.prompt->projection <= 1 << 20,
+       "there may be 1 to 1,048,576 virtual tokens, and as wide a projection", flag, fmt::format("for example {} 20", flag));
+  need(job.model.architecture != Architecture::textbook, "the textbook block has no tokens", flag, "name a model");
   need(r.loss.form == LossForm::causal || r.loss.form == LossForm::shifted,
-       "with a prompt the loss is the model's own", "--loss", "leave it out");
+       "with virtual tokens the loss is the model's own", "--loss", "leave it out");
+  need(!r.prompt->prefix || r.checkpoint.kind == CheckpointKind::none,
+       "a prefix is a cache, which checkpointing turns off: peft refuses both", "--prefix-tuning",
+       "leave out checkpointing, or use --prompt-tuning");
   need(job.model.position != PositionKind::learned || r.seq + r.prompt->tokens <= job.model.positions,
-       fmt::format("a prompt of {} and a sequence of {} are longer than the {} learned positions of the model",
+       fmt::format("{} virtual tokens and a sequence of {} are more than the {} learned positions of the model",
                    r.prompt->tokens, r.seq, job.model.positions),
-       "--prompt-tuning", fmt::format("at most {} together", job.model.positions));
+       flag, fmt::format("at most {} together", job.model.positions));
 }
 
 }  // namespace

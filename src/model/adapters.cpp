@@ -40,11 +40,26 @@ void make_adapters(Tape& t, const ModelConfig& c, const Adapters& adapters, DTyp
     }
 }
 
-/// PromptEmbedding: fp32 whatever the model's type.
-void make_prompt(Tape& t, const ModelConfig& c, std::int64_t tokens, Weights& w) {
-  WeightBuilder b(&t, DType::fp32);
-  w.prompt = b.make("prompt_encoder.default.embedding.weight", {tokens, c.hidden});
-  w.trainable = b.parameters;
+/// Numbers a virtual token has: an embedding, or keys and values of every layer.
+std::int64_t width_of(const ModelConfig& c, const PromptTuning& p) {
+  return p.prefix ? checked_multiply(2 * c.layers, c.kv_heads * c.head_dim) : c.hidden;
+}
+
+/// PromptEmbedding or PrefixEncoder.
+PromptWeights make_prompt(WeightBuilder& b, const ModelConfig& c, const PromptTuning& p) {
+  const std::string at = "prompt_encoder.default.";
+  PromptWeights w;
+  w.prefix = p.prefix;
+  const std::int64_t width = width_of(c, p);
+  if (p.projection == 0) {
+    w.embedding = b.make(at + "embedding.weight", {p.tokens, width});
+    return w;
+  }
+  const std::int64_t token = c.kv_heads * c.head_dim;
+  w.embedding = b.make(at + "embedding.weight", {p.tokens, token});
+  w.up = b.linear(at + "transform.0", token, p.projection, true);
+  w.down = b.linear(at + "transform.2", p.projection, width, true);
+  return w;
 }
 
 /// The type adapters are made in: the base layer's, or that of its products in 4 bits; beside whole numbers they are
@@ -59,8 +74,10 @@ DType first_type(const Weights& w) {
 
 void add_adapters(Tape& t, const ModelConfig& c, const Adapters& adapters, Weights& w) {
   for (Parameter& p : w.parameters) p.tensor->requires_grad = false;
-  if (adapters.prompt_tokens > 0) {
-    make_prompt(t, c, adapters.prompt_tokens, w);
+  if (adapters.prompt) {
+    WeightBuilder b(&t, DType::fp32);
+    w.prompt = make_prompt(b, c, *adapters.prompt);
+    w.trainable = b.parameters;
   } else {
     make_adapters(t, c, adapters, first_type(w), w);
     for (const Parameter& p : w.trainable) cast_parameter(t, p.tensor, adapters.dtype);  // cast_adapter_dtype
@@ -77,7 +94,11 @@ void add_adapters(Tape& t, const ModelConfig& c, const Adapters& adapters, Weigh
 }
 
 std::int64_t adapter_parameter_count(const ModelConfig& c, const Adapters& adapters) {
-  if (adapters.prompt_tokens > 0) return checked_multiply(adapters.prompt_tokens, c.hidden);
+  if (adapters.prompt) {
+    WeightBuilder b(nullptr, DType::fp32);
+    make_prompt(b, c, *adapters.prompt);
+    return b.elements;
+  }
   std::int64_t each = 0;
   for (const Projection& p : projections(c)) {
     if (!adapters.targets(p.module)) continue;

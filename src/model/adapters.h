@@ -1,14 +1,16 @@
 // Adapters of peft 0.21 on a frozen model: what get_peft_model makes, in its order.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "model/weights.h"
+#include "vramplan/train/options.h"
 
 namespace vramplan {
 
 struct Adapters {
-  std::int64_t prompt_tokens = 0;  ///< prompt tuning's, which has nothing of what follows
+  std::optional<PromptTuning> prompt;  ///< in place of all that follows
   std::int64_t rank = 8;
   double dropout = 0, scale = 2;
   DType dtype = DType::fp32;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "model/positions.h"
+#include "model/prompts.h"
 #include "tape/activation.h"
 #include "tape/checkpoint.h"
 #include "tape/elementwise.h"
@@ -22,37 +23,17 @@ Tensor embed(Tape& t, const Weights& w, const Batch& batch) {
   return tokens;
 }
 
-/// What the model is given in place of the batch: the locals of PeftModelForCausalLM.forward, which live until it
-/// returns. Without a prompt, the embeddings are the model's own to make.
-struct Given {
-  Tensor embeddings, labels;
-  Tensor prompt, prompt_labels;
-};
-
-Given behind_prompt(Tape& t, const Weights& w, const Batch& batch) {
-  At here(t, "prompt");
-  const std::int64_t b = batch.ids.size(0), v = w.prompt.size(0);
-  Given g;
-  const Tensor tokens = embed(t, w, batch);
-  g.prompt_labels = filled(t, {b, v}, DType::int64, -100, "_to_copy");
-  g.labels = cat(t, g.prompt_labels, batch.labels, 1);
-  {
-    const Tensor numbers = t.memory().empty({b, v}, DType::int64, "_to_copy");
-    t.backend().arange(numbers, 0);
-    g.prompt = cast(t, embedding(t, w.prompt, numbers), tokens.dtype());
-  }
-  g.embeddings = cat(t, g.prompt, tokens, 1);
-  return g;
-}
+/// Keys that are there before the tokens'.
+std::int64_t prefix_length(const Weights& w) { return w.prompt.prefix ? w.prompt.embedding.size(0) : 0; }
 
 /// GPT2Model.forward: embeddings, dropout, layers, final norm. Its locals live until it returns.
 Tensor gpt2_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch, const Tensor& given,
                  const AttentionChoice& choice, const RunStack& run) {
   const Tensor tokens = given ? given : embed(t, w, batch);  // [b, s, h]
-  const Tensor positions = position_ids(t, tokens.size(1));
+  const Tensor positions = position_ids(t, tokens.size(1), prefix_length(w));
   const Tensor placed = embedding(t, w.position_embedding, positions);
   Tensor hidden = add(t, tokens, placed);
-  const Masks masks = make_masks(t, c, tokens.size(0), tokens.size(1), tokens.dtype(), choice);
+  const Masks masks = make_masks(t, c, tokens.size(0), tokens.size(1), prefix_length(w), tokens.dtype(), choice);
   hidden = dropout(t, hidden, c.embedding_dropout);
   LayerStack stack;
   stack.count = c.layers;
@@ -70,8 +51,8 @@ Tensor gpt2_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& b
 Tensor llama_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch, const Tensor& given,
                   const AttentionChoice& choice, const RunStack& run) {
   const Tensor tokens = given ? given : embed(t, w, batch);  // [b, s, h]
-  const Tensor positions = position_ids(t, tokens.size(1));
-  const Masks masks = make_masks(t, c, tokens.size(0), tokens.size(1), tokens.dtype(), choice);
+  const Tensor positions = position_ids(t, tokens.size(1), prefix_length(w));
+  const Masks masks = make_masks(t, c, tokens.size(0), tokens.size(1), prefix_length(w), tokens.dtype(), choice);
   Tensor hidden = tokens;
   Rotary rotary;
   if (c.position == PositionKind::rotary) rotary = rotary_tables(t, w, positions, tokens.dtype());
@@ -107,14 +88,20 @@ ModelOutput textbook(Tape& t, const ModelConfig& c, const Weights& w, const Batc
 
 ModelOutput forward(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch,
                     const AttentionChoice& attention, const RunStack& run, const LossChoice& loss) {
-  if (attention.cache) attention.cache->clear();
+  if (attention.cache) *attention.cache = {};
   if (c.architecture == Architecture::textbook) return textbook(t, c, w, batch, attention.kept, run);
-  const Given given = w.prompt ? behind_prompt(t, w, batch) : Given{{}, batch.labels, {}, {}};
+  Given given;
+  given.labels = batch.labels;
+  if (w.prompt.prefix)
+    attention.cache->states = prefix_of(t, c, w.prompt, batch.ids.size(0), w.token_embedding.dtype());
+  else if (w.prompt)
+    given = behind_prompt(t, w.prompt, embed(t, w, batch), batch.labels);
   const auto body = c.architecture == Architecture::gpt2 ? gpt2_body : llama_body;
   Tensor hidden = body(t, c, w, batch, given.embeddings, attention, run);
   InPhase phase(t.memory(), Phase::loss);
   ModelOutput out = loss_head(t, loss, std::move(hidden), w.head, given.labels);
-  if (attention.cache) out.cache = std::exchange(*attention.cache, {});
+  if (attention.cache) out.cache = std::exchange(*attention.cache, {}).states;
+  if (!attention.uses_cache && c.architecture != Architecture::llama) out.cache.clear();
   return out;
 }
 
@@ -124,9 +111,12 @@ Tensor run_part(Tape& t, bool recomputed, const Segment& part, const Tensor& x) 
 
 void update_cache(Tape& t, const AttentionChoice& choice, Tensor& k, Tensor& v) {
   if (!choice.cache) return;
+  std::vector<Tensor>& states = choice.cache->states;
   for (Tensor* x : {&k, &v}) {
-    *x = cat_with_nothing(t, *x);
-    choice.cache->push_back(*x);
+    const std::size_t i = choice.cache->next++;
+    if (i == states.size()) states.emplace_back();
+    *x = states[i] ? cat(t, states[i], *x, 2) : cat_with_nothing(t, *x);
+    states[i] = *x;
   }
 }
 

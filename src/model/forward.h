@@ -4,6 +4,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "model/loss_heads.h"
 #include "model/weights.h"
@@ -12,11 +13,18 @@
 
 namespace vramplan {
 
+/// DynamicCache, with layers that grow by concatenation.
+struct KeyValueCache {
+  std::vector<Tensor> states;  ///< keys and values [b, k, s, d] of each layer, by turns
+  std::size_t next = 0;        ///< the state that is updated next: layers run in order
+};
+
 struct AttentionChoice {
   bool eager = false;
   SdpaKernel kernel = SdpaKernel::automatic;
   RecomputedParts recomputed;
-  std::shared_ptr<std::vector<Tensor>> cache;  ///< DynamicCache: null when there is none
+  std::shared_ptr<KeyValueCache> cache;  ///< null when there is none
+  bool uses_cache = false;               ///< asked for: else one that was given is not returned, but by Llama
   EagerArgs kept;                              ///< of eager attention: scale and dropout are the layer's
 };
 
@@ -52,7 +60,7 @@ Tensor textbook_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, cons
 using Attend = std::function<EagerAttention(const Tensor& q, const Tensor& k, const Tensor& v)>;
 EagerAttention run_attention(Tape& t, const AttentionChoice& choice, const Attend& attend, const Tensor& q,
                              const Tensor& k, const Tensor& v);
-/// Keys and values as the cache returns them: copies, when there is a cache.
+/// Keys and values as the cache returns them: copies behind what it holds, when there is a cache.
 void update_cache(Tape& t, const AttentionChoice& choice, Tensor& k, Tensor& v);
 /// A part of a layer as a function of x, recomputed in backward or not.
 Tensor run_part(Tape& t, bool recomputed, const Segment& part, const Tensor& x);

@@ -22,15 +22,22 @@ void packed_sequence_test(Tape& t, std::int64_t b, std::int64_t s) {
   const Tensor all = m.empty({}, DType::boolean, "all");
 }
 
-Tensor offset_positions(Tape& t, std::int64_t n) {
+Tensor shifted_positions(Tape& t, std::int64_t n, std::int64_t by) {
   const Tensor plain = arange(t, n);
-  return shift(t, plain, 0);
+  return shift(t, plain, static_cast<double>(by));
 }
 
-/// bool [1, 1, s, s]: key <= query, and with a window key > query - window.
-Tensor allowed_pairs(Tape& t, std::int64_t b, std::int64_t s, std::optional<std::int64_t> window) {
-  const Tensor batches = arange(t, b), heads = arange(t, 1);
-  const Tensor q = view(t, offset_positions(t, s), {1, 1, s, 1}), k = view(t, offset_positions(t, s), {1, 1, 1, s});
+/// Which pairs of a query and a key are asked about: `before` keys come before those of the tokens.
+struct Pairs {
+  std::int64_t b, s, before;
+  std::int64_t keys() const { return before + s; }
+};
+
+/// bool [1, 1, queries, keys]: key <= query, and with a window key > query - window.
+Tensor allowed_pairs(Tape& t, const Pairs& p, std::optional<std::int64_t> window) {
+  const Tensor batches = arange(t, p.b), heads = arange(t, 1);
+  const Tensor q = view(t, shifted_positions(t, p.s, p.before), {1, 1, p.s, 1});
+  const Tensor k = view(t, shifted_positions(t, p.keys(), 0), {1, 1, 1, p.keys()});
   if (!window) return compare(t, Binary::less_equal, k, q, "le");
   Tensor near;
   {
@@ -46,34 +53,39 @@ Tensor allowed_pairs(Tape& t, std::int64_t b, std::int64_t s, std::optional<std:
   return compare(t, Binary::logical_and, near, causal, "bitwise_and");
 }
 
-Tensor additive(Tape& t, const Tensor& allowed, std::int64_t b, std::int64_t s, DType dtype) {
+Tensor additive(Tape& t, const Tensor& allowed, const Pairs& p, DType dtype) {
   const Tensor zero = t.memory().empty({}, dtype, "zeros"), low = t.memory().empty({}, dtype, "scalar_tensor");
-  Tensor mask = t.memory().empty({b, 1, s, s}, dtype, "where");
+  Tensor mask = t.memory().empty({p.b, 1, p.s, p.keys()}, dtype, "where");
   const double lowest = dtype == DType::fp16 ? -65504.0 : -3.3895313892515355e38;
   t.backend().unary(Unary::mask_to_bias, mask, allowed, lowest);
   return mask;
 }
 
-Tensor one_mask(Tape& t, std::int64_t b, std::int64_t s, DType dtype, const AttentionChoice& choice,
+Tensor one_mask(Tape& t, const Pairs& p, DType dtype, const AttentionChoice& choice,
                 std::optional<std::int64_t> window) {
-  packed_sequence_test(t, b, s);
-  if (!choice.eager && (!window || s < *window)) return {};
-  const Tensor allowed = allowed_pairs(t, b, s, window);
-  return choice.eager ? additive(t, allowed, b, s, dtype) : expand(t, allowed, {b, 1, s, s});
+  if (p.before == 0) {
+    packed_sequence_test(t, p.b, p.s);
+    if (!choice.eager && (!window || p.s < *window)) return {};
+  }
+  const Tensor allowed = allowed_pairs(t, p, window);
+  return choice.eager ? additive(t, allowed, p, dtype) : expand(t, allowed, {p.b, 1, p.s, p.keys()});
 }
 
 }  // namespace
 
-Tensor position_ids(Tape& t, std::int64_t s) { return view(t, offset_positions(t, s), {1, s}); }
+Tensor position_ids(Tape& t, std::int64_t s, std::int64_t before) {
+  return view(t, shifted_positions(t, s, before), {1, s});
+}
 
-Masks make_masks(Tape& t, const ModelConfig& c, std::int64_t b, std::int64_t s, DType dtype,
+Masks make_masks(Tape& t, const ModelConfig& c, std::int64_t b, std::int64_t s, std::int64_t before, DType dtype,
                  const AttentionChoice& choice) {
   At here(t, "mask");
   // Mistral makes one mask for all layers; Qwen2 makes the full one always and a second one if any layer slides.
   Masks m;
+  const Pairs pairs{b, s, before};
   const bool some_full = !c.window || c.full_layers > 0 || c.architecture == Architecture::qwen2;
-  if (some_full) m.full = one_mask(t, b, s, dtype, choice, std::nullopt);
-  if (c.window && c.full_layers < c.layers) m.sliding = one_mask(t, b, s, dtype, choice, c.window);
+  if (some_full) m.full = one_mask(t, pairs, dtype, choice, std::nullopt);
+  if (c.window && c.full_layers < c.layers) m.sliding = one_mask(t, pairs, dtype, choice, c.window);
   return m;
 }
 

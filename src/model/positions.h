@@ -9,12 +9,12 @@ struct Masks {
   Tensor full, sliding;  ///< null where the attention kernel does causal masking itself
 };
 
-/// int64 [1, s]
-Tensor position_ids(Tape& t, std::int64_t s);
-/// With eager attention an additive mask [b, 1, s, s] in `dtype`; with SDPA nothing for full attention and a bool mask
-/// [1, 1, s, s] (seen as [b, ...]) when a window of at most s limits it. Also makes the temporaries of the test for
-/// packed sequences, one for each kind of mask asked for.
-Masks make_masks(Tape& t, const ModelConfig& c, std::int64_t b, std::int64_t s, DType dtype,
+/// int64 [1, s], behind `before` keys that a cache has already.
+Tensor position_ids(Tape& t, std::int64_t s, std::int64_t before);
+/// With eager attention an additive mask [b, 1, s, before + s] in `dtype`; with SDPA nothing for full attention and a bool
+/// mask [1, 1, s, before + s] (seen as [b, ...]) when a window of at most s limits it or keys come before. Without those
+/// it also makes the temporaries of the test for packed sequences, one for each kind of mask asked for.
+Masks make_masks(Tape& t, const ModelConfig& c, std::int64_t b, std::int64_t s, std::int64_t before, DType dtype,
                  const AttentionChoice& choice);
 
 struct Rotary {

@@ -33,12 +33,20 @@ struct LayerWeights {
   LinearWeights gate, up, down;  ///< gate null where the MLP is not gated
 };
 
+/// Prompt learning's encoder, fp32 whatever the model's type; null without.
+struct PromptWeights {
+  Tensor embedding;        ///< [v, h]; of a prefix [v, 2 L k d], or its projection's input
+  LinearWeights up, down;  ///< a prefix's projection
+  bool prefix = false;
+  explicit operator bool() const { return static_cast<bool>(embedding); }
+};
+
 struct Weights {
   Tensor token_embedding, position_embedding;
   std::vector<LayerWeights> layers;
   NormWeights final_norm;
   std::vector<Tensor> replaced;                              ///< frozen originals of modules that are trained whole
-  Tensor prompt;                                             ///< [v, h] fp32: trained embeddings; null without
+  PromptWeights prompt;
   Tensor scale_map;                                          ///< bitsandbytes' own copy of the scales' code book
   Tensor head;                                               ///< the token embedding itself when tied
   Tensor inverse_frequencies, original_inverse_frequencies;  ///< buffers of rotary embeddings, fp32

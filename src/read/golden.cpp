@@ -169,6 +169,8 @@ void inputs(const JsonObject& in, GoldenCase& g) {
     const JsonObject l = in.object("lora");
     if (l.has("prompt"))
       t.prompt = PromptTuning{l.integer("prompt")};
+    else if (l.has("prefix"))
+      t.prompt = PromptTuning{l.integer("prefix"), true, l.integer_or("projection", 0)};
     else
       t.lora = lora(l);
     if (g.config.architecture == Architecture::textbook)

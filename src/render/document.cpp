@@ -81,7 +81,10 @@ json job_json(const Job& job) {
                               {"scale", r.lora->scale()}, {"dropout", r.lora->dropout},
                               {"save", r.lora->saved},    {"dtype", word_for(kAdapterTypes, r.lora->full_precision)}, {"dora", r.lora->dora}}
                        : json();
-  run["prompt_tuning"] = r.prompt ? json(r.prompt->tokens) : json();
+  run["prompt"] = r.prompt ? json{{"kind", r.prompt->prefix ? "prefix" : "prompt"},
+                                  {"tokens", r.prompt->tokens},
+                                  {"projection", r.prompt->projection}}
+                           : json();
   run["grad_scaler"] = r.grad_scaler;
   run["fp32_gradients"] = r.fp32_gradients;
   run["zero_in_place"] = r.zero_in_place;

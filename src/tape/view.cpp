@@ -188,14 +188,17 @@ Tensor cat_with_nothing(Tape& t, const Tensor& x) {
   return t.output(node, y);
 }
 
-Tensor cat(Tape& t, const Tensor& a, const Tensor& b, int along) {
+Tensor cat(Tape& t, const Tensor& a0, const Tensor& b0, int along) {
+  const DType type = promote(a0.dtype(), b0.dtype());
+  const bool promotes = t.autocast().has_value();
+  const Tensor a = promotes ? cast(t, a0, type) : a0, b = promotes ? cast(t, b0, type) : b0;
   const std::size_t dim = index(a, along);
   const std::int64_t first = a.shape()[dim], second = b.shape()[dim];
   auto node = t.record("CatBackward0", cat_back, {&a, &b});
   if (node) node->first = first, node->second = static_cast<std::int64_t>(dim);
   Dims shape = a.shape();
   shape[dim] += second;
-  Tensor y = t.memory().empty(shape, promote(a.dtype(), b.dtype()), "cat");
+  Tensor y = t.memory().empty(shape, type, "cat");
   t.backend().unary(Unary::copy, narrowed(t, y, dim, 0, first), a, 0);
   t.backend().unary(Unary::copy, narrowed(t, y, dim, first, second), b, 0);
   return t.output(node, y);

@@ -27,7 +27,7 @@ Weights make_all(Tape& t, const ModelConfig& c, const TrainOptions& options) {
 Adapters adapters_of(const ModelConfig& c, const TrainOptions& options) {
   if (options.prompt) {
     Adapters prompt;
-    prompt.prompt_tokens = options.prompt->tokens;
+    prompt.prompt = *options.prompt;
     return prompt;
   }
   const Lora& lora = *options.lora;
@@ -50,7 +50,8 @@ std::int64_t adapter_count(const ModelConfig& c, const TrainOptions& options) {
 AttentionChoice attention_choice(const TrainOptions& options) {
   AttentionChoice c;
   c.recomputed = options.checkpoint.parts;
-  if (options.use_cache) c.cache = std::make_shared<std::vector<Tensor>>();
+  if (options.use_cache || (options.prompt && options.prompt->prefix)) c.cache = std::make_shared<KeyValueCache>();
+  c.uses_cache = options.use_cache;
   c.kept.extra_copies = options.score_copies;
   c.kept.mask = options.dropout_mask;
   switch (options.attention) {
