@@ -107,7 +107,8 @@ void CudaBackend::embedding_backward(const Tensor& dw, const Tensor& dy, const T
   kernels_.run("embedding_backward",
                {static_cast<unsigned>(dw.size(0)),
                 static_cast<unsigned>((width + CudaKernels::kThreads - 1) / CudaKernels::kThreads)},
-               cuda::matrix(dw), view(dy), numbers(ids), static_cast<long long>(ids.numel()), width);
+               cuda::matrix(dw), view(dy), numbers(ids), static_cast<long long>(ids.numel()),
+               static_cast<long long>(ids.distinct()), width);
 }
 
 void CudaBackend::nll(const Tensor& loss, const Tensor& total, const Tensor& log_probs, const Tensor& target) {

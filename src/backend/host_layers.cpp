@@ -207,9 +207,9 @@ void HostBackend::embedding_backward(const Tensor& dw, const Tensor& dy, const T
   const Look gradient = look(dy);
   const std::int64_t width = dw.size(1);
   std::vector<float> total(static_cast<std::size_t>(dw.numel()), 0.0F);
-  for (std::int64_t r = 0, n = ids.numel(); r < n; ++r)
+  for (std::int64_t r = 0, n = ids.numel(), distinct = ids.distinct(); r < n; ++r)
     for (std::int64_t i = 0; i < width; ++i)
-      total[static_cast<std::size_t>(id_at(ids, r) * width + i)] += gradient[r * width + i];
+      total[static_cast<std::size_t>(id_at(ids, r % distinct) * width + i)] += gradient[r * width + i];
   unpack(total, dw);
 }
 

@@ -68,7 +68,8 @@ std::vector<Flag> RunFlags::flags() {
       {"--loss", "FORM",
        "causal (transformers), shifted (before 4.46), plain (logits as they are), smoothed (Trainer's label "
        "smoothing), "
-       "chunked:N (torchtune), fused-linear (Liger), classification:N (a head of N labels) (default: causal)",
+       "chunked:N (torchtune), fused-linear (Liger), classification:N (a head of N labels) (default: causal; masked for "
+       "encoders)",
        &loss_, r},
       {"--keeps-output", "", "the loop holds the model's output, and so the logits, until the next one", &keeps_output_,
        r},
@@ -332,6 +333,7 @@ void RunFlags::read(Job& job) const {
   read_kept(r);
   if (!lora_.empty()) r.lora = lora(job.model);
   r.loss = loss();
+  if (loss_.empty() && job.model.encoder()) r.loss.form = LossForm::masked;
   if (r.loss.form == LossForm::classification) job.model = classifier(job.model, r.loss.labels);
   r.prompt = prompt();
   if (!quant_.empty()) r.quant = quantisation();

@@ -27,6 +27,23 @@ void check_optimizer(const TrainOptions& r, Need need) {
        "leave out --optimizer-in-backward and paging");
 }
 
+/// What is modelled of an encoder: all of its weights trained, with its own head.
+template <class Need>
+void check_encoder(const Job& job, Need need) {
+  const TrainOptions& r = job.run;
+  need((r.loss.form == LossForm::masked) == job.model.encoder(), "encoders predict masked tokens, and only they do",
+       "--loss", job.model.encoder() ? "leave it out: --loss masked" : "leave it out: --loss causal");
+  if (!job.model.encoder()) return;
+  need(!freezes_model(r), "a frozen encoder is not modelled", r.lora ? "--lora" : "--prompt-tuning", "leave it out");
+  need(!r.use_cache, "an encoder has no key/value cache", "--use-cache", "leave it out");
+  need(r.checkpoint.kind != CheckpointKind::selective, "parts of an encoder's layer are not recomputed alone",
+       "--checkpoint", "use per-layer or segments");
+  need(r.seq + job.model.first_position <= job.model.positions,
+       fmt::format("a sequence of {} is longer than the {} positions behind the padding token's", r.seq,
+                   job.model.positions - job.model.first_position),
+       "--seq", fmt::format("at most --seq {}", job.model.positions - job.model.first_position));
+}
+
 template <class Need>
 void check_prompt(const Job& job, Need need) {
   const TrainOptions& r = job.run;
@@ -70,6 +87,7 @@ void check_job(const Job& job) {
        "--seq", fmt::format("at most --seq {}", job.model.positions));
   need(!r.lora || job.model.architecture != Architecture::textbook, "the textbook block has no adapters", "--lora",
        "name a model");
+  check_encoder(job, need);
   check_prompt(job, need);
   check_optimizer(r, need);
   need(!r.fp32_gradients || (has_master_weights(r.precision) && !r.ddp && !r.optimizer.in_backward),

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "model/bert.h"
 #include "model/positions.h"
 #include "model/prompts.h"
 #include "tape/activation.h"
@@ -96,6 +97,11 @@ ModelOutput forward(Tape& t, const ModelConfig& c, const Weights& w, const Batch
     attention.cache->states = prefix_of(t, c, w.prompt, batch.ids.size(0), w.token_embedding.dtype());
   else if (w.prompt)
     given = behind_prompt(t, w.prompt, embed(t, w, batch), batch.labels);
+  if (c.encoder()) {
+    const Tensor hidden = bert_body(t, c, w, batch, attention, run);
+    InPhase phase(t.memory(), Phase::loss);
+    return masked_lm(t, c, w, hidden, batch.labels);
+  }
   const auto body = c.architecture == Architecture::gpt2 ? gpt2_body : llama_body;
   Tensor hidden = body(t, c, w, batch, given.embeddings, attention, run);
   InPhase phase(t.memory(), Phase::loss);

@@ -106,6 +106,7 @@ ModelOutput loss_head(Tape& t, const LossChoice& choice, Tensor hidden, const Te
     case LossForm::chunked: return chunked(t, choice, hidden, head, labels);
     case LossForm::fused_linear: return fused_linear(t, choice, hidden, head, labels);
     case LossForm::classification: return classification(t, choice, hidden, head, labels);
+    case LossForm::masked: break;  // of encoders only: masked_lm
   }
   return {};
 }

@@ -9,17 +9,26 @@ namespace vramplan {
 
 inline bool is_embedding(std::string_view name) {
   return name.find("embed_tokens") != std::string_view::npos || name.find(".wte.") != std::string_view::npos ||
-         name.find(".wpe.") != std::string_view::npos;
+         name.find(".wpe.") != std::string_view::npos || name.find("_embeddings.") != std::string_view::npos;
 }
 
 /// Where layer i stands in the state dict.
 inline std::string layer_name(Architecture a, std::int64_t i) {
-  return (a == Architecture::gpt2 ? "transformer.h." : "model.layers.") + std::to_string(i) + ".";
+  const char* stack = "model.layers.";
+  switch (a) {
+    case Architecture::gpt2: stack = "transformer.h."; break;
+    case Architecture::bert: stack = "bert.encoder.layer."; break;
+    case Architecture::roberta: stack = "roberta.encoder.layer."; break;
+    case Architecture::distilbert: stack = "distilbert.transformer.layer."; break;
+    default: break;
+  }
+  return stack + std::to_string(i) + ".";
 }
 
 /// A parameter of one of the repeated layers.
 inline bool in_layer(std::string_view name) {
-  return name.starts_with("model.layers.") || name.starts_with("transformer.h.");
+  return name.find(".layers.") != std::string_view::npos || name.find(".layer.") != std::string_view::npos ||
+         name.starts_with("transformer.h.");
 }
 
 }  // namespace vramplan

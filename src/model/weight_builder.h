@@ -21,6 +21,7 @@ class WeightBuilder {
   NormWeights norm(const std::string& name, const ModelConfig& c);
 
   Parameter take_last();
+  Tape* tape() const { return tape_; }  ///< null in counting mode
 
   const WeightStorage* storage = nullptr;
   std::int64_t elements = 0;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "model/adapters.h"
+#include "model/bert_weights.h"
 #include "model/names.h"
 #include "model/projections.h"
 #include "model/weight_builder.h"
@@ -69,6 +70,7 @@ LayerWeights load_llama_layer(WeightBuilder& b, const std::string& at, const Mod
 LayerWeights make_layer(WeightBuilder& b, const ModelConfig& c, std::int64_t i) {
   const std::string at = layer_name(c.architecture, i);
   if (b.storage) return load_llama_layer(b, at, c);
+  if (c.encoder()) return make_bert_layer(b, at, c);
   return c.architecture == Architecture::gpt2 ? make_gpt2_layer(b, at, c) : make_llama_layer(b, at, c);
 }
 
@@ -119,6 +121,11 @@ const char* head_name(const ModelConfig& c) { return c.labels > 0 ? "score.weigh
 
 /// As its class makes it (from_config).
 void make_model(WeightBuilder& b, Tape& t, const ModelConfig& c, Weights& w) {
+  if (c.encoder()) {
+    make_bert_embeddings(b, c, w);
+    make_layers(b, t, c, w);
+    return make_bert_head(b, c, w);
+  }
   make_ends(b, c, w);
   make_layers(b, t, c, w);
   if (c.architecture != Architecture::textbook)
@@ -212,6 +219,11 @@ std::int64_t layer_parameter_count(const ModelConfig& c) {
 std::int64_t parameter_count(const ModelConfig& c) {
   WeightBuilder b(nullptr, DType::fp32);
   Weights w;
+  if (c.encoder()) {
+    make_bert_embeddings(b, c, w);
+    make_bert_head(b, c, w);
+    return checked_add(b.elements, checked_multiply(layer_parameter_count(c), c.layers));
+  }
   make_ends(b, c, w);
   if (c.architecture != Architecture::textbook) b.norm("norm", c);
   if (c.vocab > 0 && !c.tied) b.make("head", {head_rows(c), c.hidden});

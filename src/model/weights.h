@@ -41,8 +41,19 @@ struct PromptWeights {
   explicit operator bool() const { return static_cast<bool>(embedding); }
 };
 
+/// Between an encoder's last hidden state and its logits; null in language models.
+struct MaskedHead {
+  LinearWeights dense;
+  NormWeights norm;
+  Tensor bias;  ///< of the logits
+};
+
 struct Weights {
   Tensor token_embedding, position_embedding;
+  Tensor type_embedding;          ///< [kinds, h] of an encoder that has them
+  Tensor position_ids, type_ids;  ///< buffers of an encoder, int64 [1, positions]
+  NormWeights embedding_norm;     ///< of an encoder
+  MaskedHead masked;
   std::vector<LayerWeights> layers;
   NormWeights final_norm;
   std::vector<Tensor> replaced;                              ///< frozen originals of modules that are trained whole

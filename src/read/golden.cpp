@@ -104,11 +104,12 @@ ModelConfig model(const JsonObject& m) {
   const std::string source = m.text("source");
   if (source == "textbook") return textbook(m);
   const std::string kind = m.text_or("class", "");
-  if (source != "hf" || (kind != "causal_lm" && kind != "sequence_classification"))
+  if (source != "hf" || (kind != "causal_lm" && kind != "sequence_classification" && kind != "masked_lm"))
     throw NotExpressed{source == "hf" ? "model class " + m.text_or("class", "?") : "models of " + source};
   try {
     const ModelConfig c = model_config_of(m.raw("config"), m.text_or("family", "config")).config;
-    return kind == "causal_lm" ? c : classifier(c, m.object("config").integer_or("num_labels", 2));
+    if (c.encoder() != (kind == "masked_lm")) throw NotExpressed{"model class " + kind + " of " + m.text_or("family", "?")};
+    return kind != "sequence_classification" ? c : classifier(c, m.object("config").integer_or("num_labels", 2));
   } catch (const UserError& e) {
     throw NotExpressed{e.what()};
   }
@@ -182,6 +183,7 @@ void inputs(const JsonObject& in, GoldenCase& g) {
     t.loss.chunks = l.integer_or("chunks", t.loss.chunks);
     t.loss.upcast = l.boolean_or("upcast", true);
   }
+  if (g.config.encoder()) t.loss.form = LossForm::masked;
   if (g.config.labels > 0) {
     t.loss.form = LossForm::classification;
     t.loss.labels = g.config.labels;

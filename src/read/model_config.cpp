@@ -52,7 +52,18 @@ constexpr std::array kHarmless{"architectures",
                                "prefix",
                                "finetuning_task",
                                "n_special",
-                               "predict_special_tokens"};
+                               "predict_special_tokens",
+                               "classifier_dropout",
+                               "directionality",
+                               "pooler_fc_size",
+                               "pooler_num_attention_heads",
+                               "pooler_num_fc_layers",
+                               "pooler_size_per_head",
+                               "pooler_type",
+                               "qa_dropout",
+                               "seq_classif_dropout",
+                               "tie_weights_",
+                               "chunk_size_feed_forward"};
 
 // Keys that change what a step needs, and that this reader does not model: never to be ignored.
 constexpr std::array kUnmodelled{"quantization_config", "num_local_experts",   "num_experts",
@@ -152,8 +163,70 @@ void read_qwen2(const JsonObject& o, ModelConfig& c) {
   if (o.boolean_or("use_sliding_window", false)) c.window = window, c.full_layers = std::min(full, c.layers);
 }
 
-constexpr std::array<Type, 4> kTypes{
-    {{"gpt2", read_gpt2}, {"llama", read_llama}, {"mistral", read_mistral}, {"qwen2", read_qwen2}}};
+void finish_encoder(const JsonObject& o, ModelConfig& c) {
+  if (c.mlp == MlpKind::swiglu) o.fail("hidden_act", "silu is not modelled in an encoder's block", "known: gelu, relu");
+  c.kv_heads = c.heads;
+  if (c.heads > 0) c.head_dim = c.hidden / c.heads;
+  c.norm = NormKind::layer_norm;
+  c.position = PositionKind::learned;
+  c.tied = o.boolean_or("tie_word_embeddings", true);
+  c.qkv_bias = c.out_bias = c.mlp_bias = true;
+  if (!c.tied) o.fail("tie_word_embeddings", "an encoder with a head of its own is not modelled");
+}
+
+void read_bert_like(const JsonObject& o, ModelConfig& c, std::int64_t vocab) {
+  c.hidden = o.integer_or("hidden_size", 768);
+  c.layers = o.integer_or("num_hidden_layers", 12);
+  c.heads = o.integer_or("num_attention_heads", 12);
+  c.ffn = o.integer_or("intermediate_size", 3072);
+  c.vocab = o.integer_or("vocab_size", vocab);
+  c.positions = o.integer_or("max_position_embeddings", 512);
+  c.token_types = o.integer_or("type_vocab_size", 2);
+  c.mlp = activation(o, "hidden_act", o.text_or("hidden_act", "gelu"));
+  c.norm_eps = o.number_or("layer_norm_eps", 1e-12);
+  c.embedding_dropout = c.residual_dropout = o.number_or("hidden_dropout_prob", 0.1);
+  c.attention_dropout = o.number_or("attention_probs_dropout_prob", 0.1);
+  if (o.text_or("position_embedding_type", "absolute") != "absolute")
+    o.fail("position_embedding_type", "relative positions are not modelled");
+  if (c.token_types < 1) o.fail("type_vocab_size", "at least one kind of token is needed");
+  finish_encoder(o, c);
+}
+
+void read_bert(const JsonObject& o, ModelConfig& c) {
+  c.architecture = Architecture::bert;
+  read_bert_like(o, c, 30522);
+}
+
+void read_roberta(const JsonObject& o, ModelConfig& c) {
+  c.architecture = Architecture::roberta;
+  read_bert_like(o, c, 50265);
+  c.first_position = o.integer_or("pad_token_id", 1) + 1;
+}
+
+void read_distilbert(const JsonObject& o, ModelConfig& c) {
+  c.architecture = Architecture::distilbert;
+  c.hidden = o.integer_or("dim", 768);
+  c.layers = o.integer_or("n_layers", 6);
+  c.heads = o.integer_or("n_heads", 12);
+  c.ffn = o.integer_or("hidden_dim", 3072);
+  c.vocab = o.integer_or("vocab_size", 30522);
+  c.positions = o.integer_or("max_position_embeddings", 512);
+  c.mlp = activation(o, "activation", o.text_or("activation", "gelu"));
+  c.norm_eps = 1e-12;
+  c.embedding_dropout = c.residual_dropout = o.number_or("dropout", 0.1);
+  c.attention_dropout = o.number_or("attention_dropout", 0.1);
+  if (o.boolean_or("sinusoidal_pos_embds", false))
+    o.fail("sinusoidal_pos_embds", "fixed positions are not modelled", "known: false");
+  finish_encoder(o, c);
+}
+
+constexpr std::array<Type, 7> kTypes{{{"gpt2", read_gpt2},
+                                      {"llama", read_llama},
+                                      {"mistral", read_mistral},
+                                      {"qwen2", read_qwen2},
+                                      {"bert", read_bert},
+                                      {"roberta", read_roberta},
+                                      {"distilbert", read_distilbert}}};
 
 const Type& type_named(const JsonObject& o, const std::string& name) {
   std::vector<std::string> names;
@@ -162,7 +235,7 @@ const Type& type_named(const JsonObject& o, const std::string& name) {
     names.emplace_back(t.name);
   }
   o.fail("model_type", fmt::format("the model_type '{}' is not modelled", name),
-         did_you_mean(name, names, "known: gpt2, llama, mistral, qwen2"));
+         did_you_mean(name, names, "known: gpt2, llama, mistral, qwen2, bert, roberta, distilbert"));
 }
 
 template <std::size_t N>
@@ -208,7 +281,7 @@ void check_model_config(const ModelConfig& c, const std::string& where) {
        "set vocab_size");
   need(c.heads % c.kv_heads == 0, fmt::format("{} heads cannot share {} key/value heads", c.heads, c.kv_heads),
        "heads must be a multiple of key/value heads");
-  need(c.architecture != Architecture::gpt2 || c.head_dim * c.heads == c.hidden,
+  need((c.architecture != Architecture::gpt2 && !c.encoder()) || c.head_dim * c.heads == c.hidden,
        fmt::format("{} heads do not divide a hidden size of {}", c.heads, c.hidden),
        "hidden must be a multiple of heads");
   need(c.position != PositionKind::rotary || c.head_dim % 2 == 0,

@@ -53,6 +53,8 @@ json model_json(const ModelConfig& m) {
          {"residual_dropout", m.residual_dropout}};
   j["window"] = m.window ? json(*m.window) : json();
   j["full_layers"] = m.full_layers;
+  j["token_types"] = m.token_types;
+  j["first_position"] = m.first_position;
   return j;
 }
 

@@ -60,6 +60,15 @@ Bytes segmented_activations(const Estimate& e, Bytes layer, std::int64_t n) {
          layer * static_cast<std::uint64_t>((layers + n - 1) / n);
 }
 
+/// Elements beside the sum that the sheet writes out: an encoder's kinds of tokens and its head, or less than that sum
+/// where a classifier's head stands in for a vocabulary's.
+double other_parameters(const ModelConfig& m) {
+  const double learned = m.position == PositionKind::learned ? number(m.positions) : 0;
+  const double norm = m.norm == NormKind::layer_norm ? 2 : 1;
+  return number(parameter_count(m)) - number(m.layers) * number(layer_parameter_count(m)) -
+         number(m.hidden) * (number(m.vocab) * (m.tied ? 1 : 2) + learned + norm);
+}
+
 std::vector<SheetInput> sheet_inputs(const Estimate& e, const Explanation& x) {
   const ModelConfig& m = e.job.model;
   const TrainOptions& r = e.job.run;
@@ -78,6 +87,7 @@ std::vector<SheetInput> sheet_inputs(const Estimate& e, const Explanation& x) {
           {"out_bias", m.out_bias ? 1.0 : 0, "0 or 1", ""},
           {"mlp_bias", m.mlp_bias ? 1.0 : 0, "0 or 1", ""},
           {"norm_bias", m.norm == NormKind::layer_norm ? 1.0 : 0, "0 or 1", "layer norm has one, RMS norm has none"},
+          {"other_parameters", other_parameters(m), "elements", "an encoder's kinds of tokens and head"},
           {"micro_batch", number(r.micro_batch), "sequences", "b"},
           {"seq", number(r.seq), "tokens", "s"},
           {"segments", number(segments_of(e.job)), "", "N; 0: no checkpointing"},
@@ -112,7 +122,8 @@ std::vector<SheetTerm> sheet_terms(const Estimate& e, const Explanation& x) {
                "2*hidden*(1+norm_bias)",
                number(layer_parameter_count(m)), false, number(layer_parameter_count(m)), "the same"});
   t.push_back({"parameters", "L x layer + V h (twice where the head is its own) + positions + the last norm",
-               "layers*layer_parameters + vocabulary*hidden*(2-tied) + learned_positions*hidden + hidden*(1+norm_bias)",
+               "layers*layer_parameters + vocabulary*hidden*(2-tied) + learned_positions*hidden + hidden*(1+norm_bias) + "
+               "other_parameters",
                parameters, false, number(e.parameters), freezes_model(r) ? "found: with the adapters" : "the same"});
   t.push_back({"weights", "P x bytes", "parameters*weight_bytes", weights, true, number(at_peak(e, "parameter")),
                r.quant ? "found: quantised" : "found: parameters and buffers at the peak"});

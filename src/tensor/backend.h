@@ -91,6 +91,7 @@ class Backend {
 
   /// y[n, h] = w[ids[n], h]
   virtual void embedding(const Tensor& y, const Tensor& w, const Tensor& ids) = 0;
+  /// Here `ids` may repeat one row for every sample.
   virtual void embedding_backward(const Tensor& dw, const Tensor& dy, const Tensor& ids) = 0;
 
   /// Mean over rows of -log_probs[row, target]; rows with a negative target do not count. total = rows counted.

@@ -68,6 +68,8 @@ class Tensor {
   std::int64_t size(int i) const { return p_->shape.at(i); }
   int rank() const { return p_->shape.rank(); }
   std::int64_t numel() const { return count(p_->shape); }
+  /// Elements until they begin again: fewer where the first dimension repeats one row.
+  std::int64_t distinct() const { return rank() > 1 && strides()[0] == 0 ? numel() / size(0) : numel(); }
   DType dtype() const { return p_->dtype; }
   bool requires_grad() const { return p_ && p_->requires_grad; }
   bool contiguous() const { return is_contiguous(p_->shape, p_->strides); }

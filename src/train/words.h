@@ -66,7 +66,8 @@ inline constexpr Word<LossForm> kLosses[]{{"causal", LossForm::causal},
                                           {"smoothed", LossForm::smoothed},
                                           {"chunked", LossForm::chunked},
                                           {"fused-linear", LossForm::fused_linear},
-                                          {"classification", LossForm::classification}};
+                                          {"classification", LossForm::classification},
+                                          {"masked", LossForm::masked}};
 inline constexpr Word<NormKind> kNorms[]{{"layer-norm", NormKind::layer_norm},
                                          {"rms-norm", NormKind::rms_norm_python},
                                          {"rms-norm-fused", NormKind::rms_norm_fused}};
@@ -81,7 +82,10 @@ inline constexpr Word<Architecture> kArchitectures[]{{"gpt2", Architecture::gpt2
                                                      {"llama", Architecture::llama},
                                                      {"mistral", Architecture::mistral},
                                                      {"qwen2", Architecture::qwen2},
-                                                     {"textbook", Architecture::textbook}};
+                                                     {"textbook", Architecture::textbook},
+                                                     {"bert", Architecture::bert},
+                                                     {"roberta", Architecture::roberta},
+                                                     {"distilbert", Architecture::distilbert}};
 
 /// The first name of a value.
 template <class T, std::size_t N>

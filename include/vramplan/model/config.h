@@ -1,4 +1,4 @@
-// A decoder-only language model as numbers: what a Hugging Face config.json says after its defaults are filled in.
+// A language model as numbers: what a Hugging Face config.json says after its defaults are filled in.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -6,7 +6,7 @@
 
 namespace vramplan {
 
-enum class Architecture { gpt2, llama, mistral, qwen2, textbook };
+enum class Architecture { gpt2, llama, mistral, qwen2, textbook, bert, roberta, distilbert };
 enum class NormKind { layer_norm, rms_norm_python, rms_norm_fused };
 enum class MlpKind { gelu, gelu_new, gelu_tanh, relu, swiglu };
 enum class PositionKind { learned, rotary, none };
@@ -27,6 +27,14 @@ struct ModelConfig {
   double embedding_dropout = 0, attention_dropout = 0, residual_dropout = 0;
   double norm_eps = 1e-5, rope_theta = 10000;
 
+  std::int64_t token_types = 0;     ///< of an encoder: kinds of tokens with an embedding of their own
+  std::int64_t first_position = 0;  ///< of an encoder that leaves out positions up to its padding token's
+
+  /// Every token sees every other, and the head predicts masked ones.
+  bool encoder() const {
+    return architecture == Architecture::bert || architecture == Architecture::roberta ||
+           architecture == Architecture::distilbert;
+  }
   bool sliding(std::int64_t layer) const { return window.has_value() && layer >= full_layers; }
   bool operator==(const ModelConfig&) const = default;
 };

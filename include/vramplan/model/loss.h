@@ -11,9 +11,9 @@ namespace vramplan {
 ///   chunked       head and loss in `chunks` parts of the sequence, each in fp32 (torchtune)
 ///   fused_linear  Liger-Kernel: logits of some tokens at a time, gradients made in forward
 ///   classification  transformers' ForSequenceClassification, single label: a head of its own, [labels, h], for all
-///   tokens,
-///                   of whose logits each sequence's last are picked
-enum class LossForm { causal, shifted, plain, smoothed, chunked, fused_linear, classification };
+///                   tokens, of whose logits each sequence's last are picked
+///   masked        an encoder's ForMaskedLM: a dense layer and a norm before the logits, which are not cast
+enum class LossForm { causal, shifted, plain, smoothed, chunked, fused_linear, classification, masked };
 
 struct LossChoice {
   LossForm form = LossForm::causal;

@@ -59,13 +59,14 @@ __global__ void cross_entropy_gradient(View logits, View losses, const int64* ta
   });
 }
 
-/// dw[v, h]: the gradients of the rows with this token, in order. A block for each token and kThreads columns.
-__global__ void embedding_backward(Matrix dw, View dy, const int64* ids, int64 n, int64 width) {
+/// dw[v, h]: the gradients of the rows with this token, in order. A block for each token and kThreads columns. The n ids
+/// begin again after `distinct`.
+__global__ void embedding_backward(Matrix dw, View dy, const int64* ids, int64 n, int64 distinct, int64 width) {
   __shared__ int found[kThreads];
   const int64 token = blockIdx.x, column = static_cast<int64>(blockIdx.y) * kThreads + threadIdx.x;
   float total = 0;
   for (int64 from = 0; from < n; from += kThreads) {
-    found[threadIdx.x] = from + threadIdx.x < n && ids[from + threadIdx.x] == token;
+    found[threadIdx.x] = from + threadIdx.x < n && ids[(from + threadIdx.x) % distinct] == token;
     if (__syncthreads_or(found[threadIdx.x]) && column < width)
       for (int i = 0; i < kThreads; ++i)
         if (found[i]) total += at(dy, (from + i) * width + column);

@@ -1,0 +1,18 @@
+// Encoders with a masked-language-model head: BERT, RoBERTa and DistilBERT as transformers 5.24 writes them
+// (models/bert, models/roberta, models/distilbert). Norms stand behind each half of a layer; every token sees every
+// other.
+#pragma once
+#include "model/forward.h"
+
+namespace vramplan {
+
+inline bool distilled(const ModelConfig& c) { return c.architecture == Architecture::distilbert; }
+
+/// Token ids [b, s] -> the last hidden state [b, s, h].
+Tensor bert_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch, const AttentionChoice& choice,
+                 const RunStack& run);
+/// The head's dense layer, activation and norm; then logits of all tokens and the mean cross-entropy of `labels`
+/// [b, s], in the logits' type.
+ModelOutput masked_lm(Tape& t, const ModelConfig& c, const Weights& w, const Tensor& hidden, const Tensor& labels);
+
+}  // namespace vramplan

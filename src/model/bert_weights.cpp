@@ -1,0 +1,127 @@
+#include "model/bert_weights.h"
+
+#include "model/bert.h"
+#include "tape/elementwise.h"
+
+namespace vramplan {
+namespace {
+
+/// Names of the modules.
+struct Names {
+  const char* root;
+  const char *q, *k, *v, *out, *norm1, *up, *down, *norm2;  ///< of one layer
+  const char *dense, *norm, *decoder;                       ///< of the head
+};
+constexpr Names kBert{"bert.",
+                      "attention.self.query",
+                      "attention.self.key",
+                      "attention.self.value",
+                      "attention.output.dense",
+                      "attention.output.LayerNorm",
+                      "intermediate.dense",
+                      "output.dense",
+                      "output.LayerNorm",
+                      "cls.predictions.transform.dense",
+                      "cls.predictions.transform.LayerNorm",
+                      "cls.predictions.decoder."};
+constexpr Names kDistilBert{"distilbert.",
+                            "attention.q_lin",
+                            "attention.k_lin",
+                            "attention.v_lin",
+                            "attention.out_lin",
+                            "sa_layer_norm",
+                            "ffn.lin1",
+                            "ffn.lin2",
+                            "output_layer_norm",
+                            "vocab_transform",
+                            "vocab_layer_norm",
+                            "vocab_projector."};
+
+Names names_of(const ModelConfig& c) {
+  if (c.architecture == Architecture::distilbert) return kDistilBert;
+  Names n = kBert;
+  if (c.architecture == Architecture::roberta)
+    n.root = "roberta.", n.dense = "lm_head.dense", n.norm = "lm_head.layer_norm", n.decoder = "lm_head.decoder.";
+  return n;
+}
+
+/// An int64 buffer [1, positions]: their numbers, or zeros.
+Tensor number_buffer(WeightBuilder& b, const ModelConfig& c, bool zeros) {
+  if (!b.tape()) return {};
+  const Tensor x = b.tape()->memory().empty({1, c.positions}, DType::int64, "buffer");
+  zeros ? b.tape()->backend().fill(x, 0) : b.tape()->backend().arange(x, 0);
+  return x;
+}
+
+/// post_init fills the position numbers once more, from an arange of its own.
+void initialise_positions(WeightBuilder& b, const ModelConfig& c) {
+  if (b.tape()) arange(*b.tape(), c.positions);
+}
+
+/// The head's bias stands beside the module and in it (BERT, RoBERTa): all three were made before they became one.
+void tie_head(WeightBuilder& b, const ModelConfig& c, Weights& w, const std::string& at) {
+  w.head = b.make(at + "weight", {c.vocab, c.hidden});
+  w.masked.bias = b.make(at + "bias", {c.vocab});
+  if (!b.tape()) {
+    if (c.tied) b.elements -= c.vocab * c.hidden;
+    return;
+  }
+  Memory& m = b.tape()->memory();
+  auto bias = [&] { return m.empty({c.vocab}, w.masked.bias.dtype(), "parameter"); };
+  auto settle = [&](const Tensor& x) { w.masked.bias->storage = x->storage; };
+  Tensor beside;
+  if (!distilled(c)) beside = bias();
+  if (c.tied) {
+    const Parameter made = b.take_last();
+    b.take_last();
+    w.head = w.token_embedding;
+    b.parameters.push_back(made);
+  }
+  Tensor copy = bias();
+  b.tape()->backend().unary(Unary::copy, copy, w.masked.bias, 0);
+  settle(copy);
+  if (distilled(c)) return;
+  copy.reset();
+  Tensor second = bias();
+  b.tape()->backend().unary(Unary::copy, second, w.masked.bias, 0);
+  settle(second);
+}
+
+}  // namespace
+
+LayerWeights make_bert_layer(WeightBuilder& b, const std::string& at, const ModelConfig& c) {
+  const Names n = names_of(c);
+  LayerWeights w;
+  w.q = b.linear(at + n.q, c.hidden, c.hidden, true);
+  w.k = b.linear(at + n.k, c.hidden, c.hidden, true);
+  w.v = b.linear(at + n.v, c.hidden, c.hidden, true);
+  w.out = b.linear(at + n.out, c.hidden, c.hidden, true);
+  w.norm1 = b.norm(at + n.norm1, c);
+  w.up = b.linear(at + n.up, c.hidden, c.ffn, true);
+  w.down = b.linear(at + n.down, c.ffn, c.hidden, true);
+  w.norm2 = b.norm(at + n.norm2, c);
+  return w;
+}
+
+void make_bert_embeddings(WeightBuilder& b, const ModelConfig& c, Weights& w) {
+  const std::string at = std::string(names_of(c).root) + "embeddings.";
+  const bool positions_last = c.architecture == Architecture::roberta;
+  auto positions = [&] { w.position_embedding = b.make(at + "position_embeddings.weight", {c.positions, c.hidden}); };
+  w.token_embedding = b.make(at + "word_embeddings.weight", {c.vocab, c.hidden});
+  if (!positions_last) positions();
+  if (c.token_types > 0) w.type_embedding = b.make(at + "token_type_embeddings.weight", {c.token_types, c.hidden});
+  w.embedding_norm = b.norm(at + "LayerNorm", c);
+  w.position_ids = number_buffer(b, c, false);
+  if (c.token_types > 0) w.type_ids = number_buffer(b, c, true);
+  if (positions_last) positions();
+}
+
+void make_bert_head(WeightBuilder& b, const ModelConfig& c, Weights& w) {
+  initialise_positions(b, c);
+  const Names n = names_of(c);
+  w.masked.dense = b.linear(n.dense, c.hidden, c.hidden, true);
+  w.masked.norm = b.norm(n.norm, c);
+  tie_head(b, c, w, n.decoder);
+}
+
+}  // namespace vramplan

@@ -1,0 +1,13 @@
+// Parameters of BERT, RoBERTa and DistilBERT, in the order in which transformers 5.24 makes them.
+#pragma once
+#include "model/weight_builder.h"
+
+namespace vramplan {
+
+LayerWeights make_bert_layer(WeightBuilder& b, const std::string& at, const ModelConfig& c);
+/// What stands before the layers, with its buffers.
+void make_bert_embeddings(WeightBuilder& b, const ModelConfig& c, Weights& w);
+/// The masked-language-model head behind them. Its matrix is made, then tied to the token embedding.
+void make_bert_head(WeightBuilder& b, const ModelConfig& c, Weights& w);
+
+}  // namespace vramplan
