@@ -47,14 +47,15 @@ Tensor embed(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch
       c.first_position > 0 ? counted_positions(t, c, b, s) : slice(t, w.position_ids, 1, 0, s);
   Tensor kinds;
   if (c.token_types > 0) kinds = token_kinds(t, positions, b);
-  Tensor tokens = embedding(t, w.token_embedding, batch.ids);
+  Tensor placed, of_kinds, tokens;  // locals of a Python function go in the other order
+  tokens = embedding(t, w.token_embedding, batch.ids);
   if (batch.embeddings_want_grad) tokens->requires_grad = true;
-  Tensor sum = tokens, of_kinds;
+  Tensor sum = tokens;
   if (kinds) {
     of_kinds = embedding(t, w.type_embedding, kinds);
     sum = add(t, tokens, of_kinds);
   }
-  const Tensor placed = embedding(t, w.position_embedding, positions);
+  placed = embedding(t, w.position_embedding, positions);
   sum = add(t, sum, placed);
   sum = apply_norm(t, c, w.embedding_norm, sum);
   return dropout(t, sum, c.embedding_dropout);
@@ -67,9 +68,7 @@ EagerAttention attend(Tape& t, const ModelConfig& c, const Tensor& q, const Tens
     EagerArgs eager = choice.kept;
     eager.scale = factor;
     eager.dropout = c.attention_dropout;
-    EagerAttention a = eager_attention_gpt2(t, q, k, v, {}, eager);
-    a.out = contiguous(t, a.out);
-    return a;
+    return eager_attention_bert(t, q, k, v, eager);
   }
   const SdpaArgs args{factor, t.training ? c.attention_dropout : 0, false, false, choice.kernel};
   const Tensor out = sdpa(t, q, k, v, {}, args);
