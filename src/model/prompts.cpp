@@ -8,10 +8,15 @@
 namespace vramplan {
 namespace {
 
-/// The encoder on its numbers 0, 1, ... [b, v], which the host made.
-Tensor encoded(Tape& t, const PromptWeights& w, std::int64_t b) {
+/// Numbers 0, 1, ... of the virtual tokens [b, v], which the host made.
+Tensor token_numbers(Tape& t, const PromptWeights& w, std::int64_t b) {
   const Tensor numbers = t.memory().empty({b, w.embedding.size(0)}, DType::int64, "_to_copy");
   t.backend().arange(numbers, 0);
+  return numbers;
+}
+
+/// PrefixEncoder.forward
+Tensor encoded(Tape& t, const PromptWeights& w, const Tensor& numbers) {
   Tensor x = embedding(t, w.embedding, numbers);
   if (!w.up) return x;
   x = linear(t, x, w.up.weight, w.up.bias);
@@ -32,14 +37,21 @@ Given behind_prompt(Tape& t, const PromptWeights& w, const Tensor& tokens, const
   Given g;
   g.prompt_labels = filled(t, {b, w.embedding.size(0)}, DType::int64, -100, "_to_copy");
   g.labels = cat(t, g.prompt_labels, labels, 1);
-  g.prompt = cast(t, encoded(t, w, b), tokens.dtype());
+  Tensor prompt;
+  {  // one sample's is made, and repeated
+    const Tensor first = slice(t, token_numbers(t, w, b), 0, 0, 1);
+    prompt = embedding(t, w.embedding, first);
+    prompt = repeat(t, prompt, b);
+  }
+  g.prompt = cast(t, prompt, tokens.dtype());
+  prompt.reset();
   g.embeddings = cat(t, g.prompt, tokens, 1);
   return g;
 }
 
 std::vector<Tensor> prefix_of(Tape& t, const ModelConfig& c, const PromptWeights& w, std::int64_t b, DType dtype) {
   At here(t, "prompt");
-  Tensor all = encoded(t, w, b);
+  Tensor all = encoded(t, w, token_numbers(t, w, b));
   all = cast(t, all, dtype);
   all = view(t, all, {b, w.embedding.size(0), 2 * c.layers, c.kv_heads, c.head_dim});
   std::vector<Tensor> cache;

@@ -63,6 +63,7 @@ Grads tanh_backward(Tape& t, Node& n, Grads& dy) {
   return {dx};
 }
 
+Grads repeat_backward(Tape& t, Node& n, Grads& dy) { return {n.first == 1 ? dy[0] : sum_to(t, dy[0], n.dims)}; }
 Grads cast_backward(Tape& t, Node& n, Grads& dy) { return {cast(t, dy[0], n.dtype)}; }
 
 /// mean_backward: the gradient is expanded (no memory) and divided (a full tensor).
@@ -202,6 +203,16 @@ Tensor cast(Tape& t, const Tensor& x, DType dtype) {
 Tensor clone(Tape& t, const Tensor& x) {
   auto node = t.record("CloneBackward0", pass, {&x});
   Tensor y = t.memory().empty(x.shape(), x.dtype(), "clone");
+  t.backend().unary(Unary::copy, y, x, 0);
+  return t.output(node, y);
+}
+
+Tensor repeat(Tape& t, const Tensor& x, std::int64_t times) {
+  auto node = t.record("RepeatBackward0", repeat_backward, {&x});
+  if (node) node->first = times, node->dims = x.shape();
+  Dims shape = x.shape();
+  shape[0] = times;
+  Tensor y = t.memory().empty(shape, x.dtype(), "repeat");
   t.backend().unary(Unary::copy, y, x, 0);
   return t.output(node, y);
 }

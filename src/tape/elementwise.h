@@ -33,6 +33,9 @@ Tensor map(Tape& t, Unary op, const Tensor& x, const char* name);  ///< no gradi
 Tensor cast(Tape& t, const Tensor& x, DType dtype);  ///< x itself when nothing changes; keeps nothing
 Tensor clone(Tape& t, const Tensor& x);              ///< a contiguous copy; keeps nothing
 
+/// x [1, ...] that many times along the first dimension (torch.Tensor.repeat); keeps nothing. Backward sums.
+Tensor repeat(Tape& t, const Tensor& x, std::int64_t times);
+
 // ---- reductions ----
 Tensor mean_last(Tape& t, const Tensor& x);  ///< over the last dimension, kept as 1; keeps sizes only
 Tensor mean_all(Tape& t, const Tensor& x);   ///< scalar; keeps sizes only
