@@ -76,6 +76,15 @@ inline ModelConfig small_free(double dropout = 0) {
   return c;
 }
 
+inline ModelConfig small_encoder(Architecture a, double dropout = 0) {
+  ModelConfig c = small_gpt2(dropout);
+  c.architecture = a;
+  c.mlp = MlpKind::gelu;
+  c.token_types = a == Architecture::distilbert ? 0 : 2;
+  c.first_position = a == Architecture::roberta ? 2 : 0;
+  return c;
+}
+
 inline std::vector<NamedModel> small_models() {
   return {{"gpt2", small_gpt2()},
           {"gpt2 with dropout", small_gpt2(0.25)},
@@ -85,7 +94,10 @@ inline std::vector<NamedModel> small_models() {
           {"textbook", small_textbook()},
           {"textbook with dropout", small_textbook(0.25)},
           {"free", small_free()},
-          {"free with dropout", small_free(0.25)}};
+          {"free with dropout", small_free(0.25)},
+          {"bert", small_encoder(Architecture::bert)},
+          {"roberta with dropout", small_encoder(Architecture::roberta, 0.25)},
+          {"distilbert", small_encoder(Architecture::distilbert)}};
 }
 
 inline TrainOptions small_run(Precision p = Precision::fp32, AttentionForm a = AttentionForm::eager) {
@@ -95,6 +107,11 @@ inline TrainOptions small_run(Precision p = Precision::fp32, AttentionForm a = A
   r.precision = p;
   r.attention = a;
   r.optimizer.lr = 1e-3;
+  return r;
+}
+/// The same with the loss that goes with the model's head.
+inline TrainOptions suited(const ModelConfig& c, TrainOptions r) {
+  if (c.encoder()) r.loss.form = LossForm::masked;
   return r;
 }
 

@@ -36,12 +36,6 @@ void check_encoder(const Job& job, Need need) {
   if (!job.model.encoder()) return;
   need(!freezes_model(r), "a frozen encoder is not modelled", r.lora ? "--lora" : "--prompt-tuning", "leave it out");
   need(!r.use_cache, "an encoder has no key/value cache", "--use-cache", "leave it out");
-  need(r.checkpoint.kind != CheckpointKind::selective, "parts of an encoder's layer are not recomputed alone",
-       "--checkpoint", "use per-layer or segments");
-  need(r.seq + job.model.first_position <= job.model.positions,
-       fmt::format("a sequence of {} is longer than the {} positions behind the padding token's", r.seq,
-                   job.model.positions - job.model.first_position),
-       "--seq", fmt::format("at most --seq {}", job.model.positions - job.model.first_position));
 }
 
 template <class Need>
@@ -59,13 +53,14 @@ void check_prompt(const Job& job, Need need) {
   need(!r.prompt->prefix || r.checkpoint.kind == CheckpointKind::none,
        "a prefix is a cache, which checkpointing turns off: peft refuses both", "--prefix-tuning",
        "leave out checkpointing, or use --prompt-tuning");
-  need(job.model.position != PositionKind::learned || r.seq + r.prompt->tokens <= job.model.positions,
-       fmt::format("{} virtual tokens and a sequence of {} are more than the {} learned positions of the model",
-                   r.prompt->tokens, r.seq, job.model.positions),
-       flag, fmt::format("at most {} together", job.model.positions));
 }
 
 }  // namespace
+
+std::optional<std::int64_t> longest_allowed(const Job& job) {
+  if (job.model.position != PositionKind::learned) return std::nullopt;
+  return job.model.positions - job.model.first_position - (job.run.prompt ? job.run.prompt->tokens : 0);
+}
 
 void set_seq(Job& job, std::int64_t seq) {
   job.run.seq = seq;
@@ -82,9 +77,11 @@ void check_job(const Job& job) {
   need(r.seq >= 1, "the sequence length must be at least 1", "--seq", "give tokens per sequence: --seq 2048");
   need(r.accumulate >= 1 && r.accumulate <= 100000, "micro-batches per step must be 1 to 100,000", "--accumulate",
        "1 means no accumulation");
-  need(job.model.position != PositionKind::learned || r.seq <= job.model.positions,
-       fmt::format("a sequence of {} is longer than the {} learned positions of the model", r.seq, job.model.positions),
-       "--seq", fmt::format("at most --seq {}", job.model.positions));
+  const std::int64_t longest = longest_allowed(job).value_or(r.seq);
+  need(r.seq <= longest,
+       fmt::format("a sequence of {} is longer than the {} learned positions of the model leave room for", r.seq,
+                   job.model.positions),
+       "--seq", fmt::format("at most --seq {}", longest));
   need(!r.lora || job.model.architecture != Architecture::textbook, "the textbook block has no adapters", "--lora",
        "name a model");
   check_encoder(job, need);
@@ -122,8 +119,8 @@ void check_job(const Job& job) {
        "modules trained whole beside GPT-2's adapters are not modelled", "--lora save", "leave it out");
   need(!r.lora || r.lora->rank <= 1 << 20, "the rank of an adapter must be 1 to 1,048,576", "--lora",
        "for example r=16");
-  need(r.checkpoint.kind != CheckpointKind::selective || job.model.architecture != Architecture::textbook,
-       "parts of the textbook block are not recomputed alone", "--checkpoint", "use per-layer or segments");
+  need(r.checkpoint.kind != CheckpointKind::selective || job.model.decoder(),
+       "parts of the layers are recomputed alone in decoder models only", "--checkpoint", "use per-layer or segments");
   cut_layers(r.checkpoint, job.model.layers);
   adapter_count(job.model, r);
 }

@@ -54,7 +54,7 @@ Use expandable(Job& j) {
 Use checkpoint(Job& j, const Checkpointing& how, const char* flag, const char* setting) {
   if (j.run.checkpoint.kind == CheckpointKind::per_layer || j.run.checkpoint.kind == how.kind || j.run.use_cache ||
       (how.kind == CheckpointKind::selective && j.run.checkpoint.kind != CheckpointKind::none) ||
-      (how.kind == CheckpointKind::selective && j.model.architecture == Architecture::textbook))
+      (how.kind == CheckpointKind::selective && !j.model.decoder()))
     return {};
   const bool reentrant = j.run.checkpoint.reentrant, on_host = j.run.checkpoint.on_host;
   j.run.checkpoint = how;
@@ -80,7 +80,7 @@ Use checkpoint_layers(Job& j) {
 }
 
 bool plain_loss(const Job& j) {
-  return j.model.architecture != Architecture::textbook && j.run.loss.form != LossForm::chunked &&
+  return j.model.decoder() && j.run.loss.form != LossForm::chunked &&
          j.run.loss.form != LossForm::fused_linear && j.run.loss.form != LossForm::classification &&
          !j.run.keeps_output;
 }
@@ -151,7 +151,7 @@ Use sixteen_bit(Job& j) {
 }
 
 Use lora(Job& j) {
-  if (freezes_model(j.run) || j.model.architecture == Architecture::textbook || j.run.fp32_gradients) return {};
+  if (freezes_model(j.run) || !j.model.decoder() || j.run.fp32_gradients) return {};
   j.run.lora = Lora{16, {"all-linear"}};
   return LeverUse{"--lora r=16,targets=all-linear", "LoraConfig(r=16, target_modules=\"all-linear\")"};
 }

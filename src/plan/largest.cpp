@@ -58,8 +58,8 @@ Plan largest_micro_batch(const Job& job, const PlanOptions& options) {
 }
 
 Plan longest_sequence(const Job& job, const PlanOptions& options) {
-  const bool learned = job.model.position == PositionKind::learned && !job.positions_follow_seq;
-  const std::int64_t step = options.multiple, high = (learned ? job.model.positions : kMost) / step * step;
+  const std::optional<std::int64_t> learned = job.positions_follow_seq ? std::nullopt : longest_allowed(job);
+  const std::int64_t step = options.multiple, high = learned.value_or(kMost) / step * step;
   Plan plan = largest(job, options, {step, high, step, "seq", set_seq});
   plan.question =
       fmt::format("the longest sequence, a multiple of {}, that fits at micro-batch {}", step, job.run.micro_batch);

@@ -35,7 +35,7 @@ void mark_frontier(std::vector<Candidate>& candidates) {
 
 std::vector<Checkpointing> all_strategies(const ModelConfig& model, std::int64_t step) {
   std::vector<Checkpointing> out{{}};
-  if (model.architecture != Architecture::textbook)
+  if (model.decoder())
     for (const RecomputedParts& parts :
          {RecomputedParts{true, false, false, false}, RecomputedParts{false, true, false, false},
           RecomputedParts{false, false, true, false}, RecomputedParts{false, false, false, true},

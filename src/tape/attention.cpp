@@ -312,9 +312,9 @@ Tensor sdpa(Tape& t, const Tensor& q0, const Tensor& k0, const Tensor& v0, const
     return out.size(-1) == q.size(-1) ? out : slice(t, out, -1, 0, q.size(-1));
   }
   if (kernel == SdpaKernel::math) return math(t, q, k, v, mask, args);
-  if (mask) {  // preprocess_mask: rows aligned to 8 elements, then shared by all heads
-    const std::int64_t last = mask.size(-1);
-    if (last % 8) mask = slice(t, pad_last(t, mask, 8), -1, 0, last);
+  if (mask) {  // preprocess_mask: rows aligned, then shared by all heads
+    const std::int64_t last = mask.size(-1), multiple = t.device.mask_alignment;
+    if (last % multiple) mask = slice(t, pad_last(t, mask, multiple), -1, 0, last);
     mask = expand(t, mask, {q.size(0), q.size(1), q.size(2), k.size(2)});
   }
   return fused(t, q, k, v, mask, args, kEfficient);

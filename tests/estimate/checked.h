@@ -18,7 +18,7 @@ inline Estimate checked_estimate(const Job& job) {
 inline Job small_job(const ModelConfig& c = small_llama(), const TrainOptions& r = small_run(Precision::bf16)) {
   Job j;
   j.model = c;
-  j.run = r;
+  j.run = suited(c, r);
   return j;
 }
 

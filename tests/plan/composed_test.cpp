@@ -47,11 +47,12 @@ Job random_composed_job(test::Random& random) {
     case 10: j.run.fp32_gradients = has_master_weights(j.run.precision); break;
     case 11: j.run.checkpoint.on_host = true, j.run.checkpoint.reentrant = false; break;
     case 12:
-      if (j.model.architecture == Architecture::textbook) break;
+      if (j.model.architecture == Architecture::textbook || j.model.encoder()) break;
       j.run.loss.form = LossForm::classification, j.model = classifier(j.model, 3);
       break;
     default: break;
   }
+  j.run = test::suited(j.model, j.run);
   return j;
 }
 

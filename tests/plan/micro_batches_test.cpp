@@ -21,7 +21,7 @@ TEST_CASE("peaks of a range of micro-batches are those of the steps") {
     Job job;
     const auto models = test::small_models();
     job.model = models[random() % models.size()].config;
-    job.run = test::small_run(precisions[random() % 4], attentions[random() % 3]);
+    job.run = test::suited(job.model, test::small_run(precisions[random() % 4], attentions[random() % 3]));
     job.run.seq = 2 + random() % 30;
     job.run.accumulate = 1 + random() % 2;
     const std::int64_t layers = 1 + random() % 8, segments = random() % (layers + 1), to = 6 + random() % 40;

@@ -25,6 +25,7 @@ Job random_job(test::Random& random) {
   while (job.model.architecture == Architecture::textbook);
   job.run = test::small_run(random() % 2 ? Precision::fp32 : Precision::amp_bf16,
                             random() % 2 ? AttentionForm::eager : AttentionForm::sdpa);
+  job.run = test::suited(job.model, job.run);
   job.run.seq = 16 + 16 * static_cast<std::int64_t>(random() % 3);
   job.model.positions = 256;
   if (random() % 2) job.run.checkpoint.kind = CheckpointKind::per_layer;
@@ -60,7 +61,7 @@ TEST_CASE("the largest micro-batch and sequence fit, one more does not") {
       CHECK(value % step == 0);
       CHECK(fits(asked));
       value += step;
-      const bool beyond = sequence && job.model.position == PositionKind::learned && value > job.model.positions;
+      const bool beyond = sequence && value > longest_allowed(job).value_or(value);
       if (!beyond) CHECK_FALSE(fits(asked));
     }
   }

@@ -32,10 +32,12 @@ TEST_CASE("sixty small jobs: predicted is booked is measured, and recomputation 
           }
           CHECK(found.phases.size() >= 4);
           CHECK(found.same_events);
-          CHECK(found.bitwise == Bitwise::equal);
+          // But for casts that a reentrant segment shares under autocast: tests/tape/checkpoint_test.cpp.
+          const bool shares = n == 4 && p == Precision::amp_bf16 && m.config.encoder();
+          CHECK((found.bitwise == Bitwise::equal) == !shares);
           CHECK(found.gradients > 10);
           CHECK(found.self_test == true);
-          CHECK(agrees(found));
+          CHECK(agrees(found) == !shares);
           ++jobs;
         }
   CHECK(jobs >= 60);

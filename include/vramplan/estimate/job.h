@@ -33,6 +33,8 @@ struct Job {
   std::vector<GivenFlag> given;          ///< the flags that make this job again; empty for one that was not read
 };
 
+/// The longest sequence that learned positions allow beside virtual tokens; nothing where positions are not learned.
+std::optional<std::int64_t> longest_allowed(const Job& job);
 /// Another sequence length.
 void set_seq(Job& job, std::int64_t seq);
 

@@ -35,6 +35,8 @@ struct ModelConfig {
     return architecture == Architecture::bert || architecture == Architecture::roberta ||
            architecture == Architecture::distilbert;
   }
+  /// Reads from left to right and predicts the next token.
+  bool decoder() const { return architecture != Architecture::textbook && !encoder(); }
   bool sliding(std::int64_t layer) const { return window.has_value() && layer >= full_layers; }
   bool operator==(const ModelConfig&) const = default;
 };

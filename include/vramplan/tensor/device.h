@@ -6,6 +6,7 @@ namespace vramplan {
 struct Device {
   int compute_capability = 80;  ///< 80 for sm_80
   int multiprocessors = 108;    ///< 108: A100
+  int mask_alignment = 8;       ///< elements that rows of efficient attention's masks are filled up to
 
   /// Resident threads of one multiprocessor (CUDA C++ Programming Guide, technical specifications).
   int threads_per_multiprocessor() const {
