@@ -53,6 +53,10 @@ std::vector<Flag> RunFlags::flags() {
        "the frozen model in few bits by bitsandbytes: nf4, fp4 or int8; nf4,double,upcast: scales in 8 bits too, and "
        "the rest in fp32 (prepare_model_for_kbit_training)",
        &quant_, r},
+      {"--fp8", "RECIPE",
+       "linear layers in 8-bit floats, as Transformer Engine has them, scaled the delayed or the current way "
+       "(confidence: low)",
+       &fp8_, r},
       {"--clip", "NORM", "clip gradients to this norm", &clip_, r},
       {"--attention", "KIND", "sdpa (PyTorch chooses), eager, flash, efficient, math (default: sdpa)", &attention_, r},
       {"--score-copies", "N", "eager attention keeps N more copies of its probabilities (default: 0)", &score_copies_,
@@ -337,6 +341,7 @@ void RunFlags::read(Job& job) const {
   if (r.loss.form == LossForm::classification) job.model = classifier(job.model, r.loss.labels);
   r.prompt = prompt();
   if (!quant_.empty()) r.quant = quantisation();
+  if (!fp8_.empty()) r.fp8 = word(kFp8Recipes, fp8_, "--fp8", Fp8Recipe::delayed);
   if (!clip_.empty()) r.clip = number(clip_, "--clip");
   r.keeps_output = keeps_output_;
   r.checkpoint = checkpoint(job.model);

@@ -39,6 +39,30 @@ void check_encoder(const Job& job, Need need) {
 }
 
 template <class Need>
+void check_fp8(const Job& job, Need need) {
+  const TrainOptions& r = job.run;
+  const ModelConfig& m = job.model;
+  if (!r.fp8) return;
+  need(m.architecture != Architecture::gpt2 && m.architecture != Architecture::textbook,
+       "Transformer Engine replaces nn.Linear, which this model's layers are not made of", "--fp8", "leave it out");
+  need(!freezes_model(r), "8-bit floats beside a frozen model are not modelled", "--fp8", "leave it out");
+  need(r.precision != Precision::fp32, "8-bit floats are multiplied into 16-bit results", "--fp8",
+       "use --precision bf16, amp-bf16 or mixed-bf16");
+  need(r.checkpoint.kind == CheckpointKind::none,
+       "checkpointing with 8-bit floats (transformer_engine.pytorch.checkpoint) is not modelled", "--fp8",
+       "leave out checkpointing");
+  need(!job.card || r.device.compute_capability >= 89,
+       fmt::format("sm_{} has no products of 8-bit floats", r.device.compute_capability), "--fp8",
+       "name an Ada, Hopper or Blackwell card");
+  const std::int64_t width = m.heads * m.head_dim, kv_width = m.kv_heads * m.head_dim;
+  bool wide = true;
+  for (std::int64_t n : {m.hidden, m.ffn, width, kv_width}) wide = wide && n % 16 == 0;
+  need(wide && (r.micro_batch % 8 * (r.seq % 8)) % 8 == 0,
+       "8-bit products need widths that are multiples of 16 and a micro-batch of a multiple of 8 tokens", "--fp8",
+       "change --seq or --micro-batch");
+}
+
+template <class Need>
 void check_prompt(const Job& job, Need need) {
   const TrainOptions& r = job.run;
   if (!r.prompt) return;
@@ -86,6 +110,7 @@ void check_job(const Job& job) {
        "name a model");
   check_encoder(job, need);
   check_prompt(job, need);
+  check_fp8(job, need);
   check_optimizer(r, need);
   need(!r.fp32_gradients || (has_master_weights(r.precision) && !r.ddp && !r.optimizer.in_backward),
        "gradients are added up in fp32 for fp32 master weights", "--fp32-gradients",

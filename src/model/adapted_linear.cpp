@@ -35,6 +35,7 @@ Tensor apply_stored(Tape& t, const LinearWeights& w, const Tensor& x) {
 
 Tensor apply_linear(Tape& t, const LinearWeights& w, const Tensor& x) {
   if (w.stored.codes) return apply_stored(t, w, x);
+  if (w.fp8) return fp8_linear(t, x, w.weight, w.bias, *w.fp8);
   Tensor result = w.input_first ? conv1d(t, x, w.weight, w.bias) : linear(t, x, w.weight, w.bias);
   if (!w.lora_a) return result;
   const DType type = result.dtype();

@@ -184,6 +184,26 @@ void cast_parameter(Tape& t, const Tensor& p, DType dtype) {
   p->dtype = dtype;
 }
 
+void convert_to_fp8(Tape& t, const ModelConfig& c, bool delayed, Weights& w) {
+  Restore category(t.memory().category, Category::parameter);
+  auto made_anew = [&](const Tensor& p) {
+    const Tensor fresh = t.memory().empty_like(p, p.dtype(), "parameter");
+    t.backend().unary(Unary::copy, fresh, p, 0);
+    return fresh;
+  };
+  for (LayerWeights& layer : w.layers)
+    for (const Projection& p : projections(c)) {
+      LinearWeights& linear = layer.*p.weights;
+      const Tensor weight = made_anew(linear.weight);
+      if (!w.fp8_workspace)
+        w.fp8_workspace = t.memory().empty({static_cast<std::int64_t>(fp8_workspace(t.device).count())}, DType::int8,
+                                           "transformer engine workspace");
+      if (linear.bias) linear.bias->storage = made_anew(linear.bias)->storage;
+      linear.weight->storage = weight->storage;
+      linear.fp8 = std::make_shared<Fp8Layer>(Fp8Layer{delayed, {}, {}, {}, {}});
+    }
+}
+
 ModelConfig classifier(ModelConfig c, std::int64_t labels) {
   c.labels = labels;
   c.tied = false;

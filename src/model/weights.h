@@ -1,8 +1,10 @@
 // The parameters of a model on a device, made in the order and with the shapes that transformers gives them.
 #pragma once
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "tape/fp8_linear.h"
 #include "tape/quantised.h"
 #include "vramplan/model/config.h"
 
@@ -23,6 +25,7 @@ struct LinearWeights {
   bool input_first = false;  ///< the weight is [in, out] (Conv1D)
   Tensor magnitude;        ///< [out], of DoRA; else null
   double lora_dropout = 0, lora_scale = 2;
+  std::shared_ptr<Fp8Layer> fp8;  ///< multiplied in 8-bit floats; null: as it is
   explicit operator bool() const { return weight || stored.codes; }
 };
 
@@ -58,6 +61,7 @@ struct Weights {
   NormWeights final_norm;
   std::vector<Tensor> replaced;                              ///< frozen originals of modules that are trained whole
   PromptWeights prompt;
+  Tensor fp8_workspace;                                      ///< Transformer Engine's; null without
   Tensor scale_map;                                          ///< bitsandbytes' own copy of the scales' code book
   Tensor head;                                               ///< the token embedding itself when tied
   Tensor inverse_frequencies, original_inverse_frequencies;  ///< buffers of rotary embeddings, fp32
@@ -78,6 +82,8 @@ struct WeightStorage {
 /// Make all parameters in `dtype`; trainable, filled with small pseudo-random numbers on backends that compute.
 Weights make_weights(Tape& t, const ModelConfig& c, DType dtype, const Adapters* adapters = nullptr,
                      const WeightStorage* storage = nullptr);
+/// The linear modules of the layers become Transformer Engine's: each is made anew and the old one dropped.
+void convert_to_fp8(Tape& t, const ModelConfig& c, bool delayed, Weights& w);
 /// param.data = param.data.to(dtype): where its old block was is a hole then.
 void cast_parameter(Tape& t, const Tensor& p, DType dtype);
 /// Rows of the head: tokens, or a classifier's labels.

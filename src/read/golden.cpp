@@ -189,6 +189,7 @@ void inputs(const JsonObject& in, GoldenCase& g) {
     t.loss.form = LossForm::classification;
     t.loss.labels = g.config.labels;
   }
+  if (in.has("fp8")) t.fp8 = word(kFp8Recipes, in.text("fp8"), "fp8 recipe");
   if (in.has("quant")) {
     const JsonObject q = in.object("quant");
     t.quant = Quantisation{word(kQuantKinds, q.text("type"), "quantisation"), q.boolean_or("double", false),
@@ -215,6 +216,7 @@ void only_counters(const JsonObject& cuda, GoldenCase& g) {
   g.counters = counters(cuda);
   if (g.counters.empty()) cuda.fail("a100", "neither tensors nor counters of a known card");
   const JsonObject card = cuda.object(g.counters.front().gpu);
+  g.options.device = g.counters.front().device;
   g.ready = {tally(card, "ready").requested, {}};
   g.held = {tally(card, "after_forward").requested - g.ready.requested, {}};
 }

@@ -87,6 +87,7 @@ json job_json(const Job& job) {
                                   {"tokens", r.prompt->tokens},
                                   {"projection", r.prompt->projection}}
                            : json();
+  run["fp8"] = r.fp8 ? json(word_for(kFp8Recipes, *r.fp8)) : json();
   run["grad_scaler"] = r.grad_scaler;
   run["fp32_gradients"] = r.fp32_gradients;
   run["zero_in_place"] = r.zero_in_place;

@@ -13,7 +13,11 @@ namespace {
 Weights make_all(Tape& t, const ModelConfig& c, const TrainOptions& options) {
   t.device = options.device;
   const DType dtype = unquantised_type(options);
-  if (!freezes_model(options)) return make_weights(t, c, dtype);
+  if (!freezes_model(options)) {
+    Weights w = make_weights(t, c, dtype);
+    if (options.fp8) convert_to_fp8(t, c, *options.fp8 == Fp8Recipe::delayed, w);
+    return w;
+  }
   const Adapters adapters = adapters_of(c, options);
   if (!options.quant) return make_weights(t, c, dtype, &adapters);
   const DType loaded = loaded_type(options);

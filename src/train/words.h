@@ -60,6 +60,7 @@ inline constexpr Word<bool> kBuckets[]{{"copies", false}, {"views", true}};
 inline constexpr Word<bool> kAdapterTypes[]{{"fp32", true}, {"base", false}};
 inline constexpr Word<QuantKind> kQuantKinds[]{
     {"nf4", QuantKind::nf4}, {"fp4", QuantKind::fp4}, {"int8", QuantKind::int8}};
+inline constexpr Word<Fp8Recipe> kFp8Recipes[]{{"delayed", Fp8Recipe::delayed}, {"current", Fp8Recipe::current}};
 inline constexpr Word<LossForm> kLosses[]{{"causal", LossForm::causal},
                                           {"shifted", LossForm::shifted},
                                           {"plain", LossForm::plain},

@@ -95,6 +95,9 @@ struct Quantisation {
   bool operator==(const Quantisation&) const = default;
 };
 
+/// How Transformer Engine scales 8-bit floats: by what was seen in the steps before, or by what is there.
+enum class Fp8Recipe { delayed, current };
+
 enum class AttentionForm { sdpa, eager, flash, efficient, math };
 
 struct TrainOptions {
@@ -110,6 +113,7 @@ struct TrainOptions {
   Device device;             ///< decides the SDPA kernel and what kernels take for themselves
   std::optional<Lora> lora;  ///< train adapters only
   std::optional<PromptTuning> prompt;  ///< train a prompt only
+  std::optional<Fp8Recipe> fp8;  ///< the layers' linear modules are Transformer Engine's, in 8-bit floats
   std::optional<Quantisation> quant;  ///< of the frozen model under the adapters
   LossChoice loss;
   std::optional<double> clip;   ///< largest norm of the gradients
