@@ -249,6 +249,10 @@ Job JobFlags::job(const Job& model, const Job& card) const {
   model_.settle_positions(j);
   j.card = card.card;
   j.run.device = card.run.device;
+  if (!j.card && j.run.fp8) {
+    j.run.device.compute_capability = 90, j.run.device.multiprocessors = 132;
+    j.assumptions.push_back("no card was named: 8-bit products are those of an H100");
+  }
   j.calibration = card.calibration;
   j.allocator = card.allocator;
   j.allocator_map = card.allocator_map;

@@ -29,6 +29,9 @@ std::string bytes_a_parameter(const TrainOptions& r) {
 
 void describe(Estimate& e, const Overhead& o) {
   e.assumptions = e.job.assumptions;
+  if (confidence_of(e.job) == Confidence::low)
+    e.warnings.push_back(
+        "confidence: low; 8-bit layers follow what Transformer Engine 2.20 allocates on a virtual card, not a real one");
   e.warnings.insert(e.warnings.begin(), e.job.warnings.begin(), e.job.warnings.end());
   e.assumptions.push_back(
       e.job.calibration.context
@@ -101,6 +104,10 @@ Estimate summary(const Job& job, const DryRun& run, const Overhead& o) {
 }
 
 }  // namespace
+
+Confidence confidence_of(const Job& job) { return job.run.fp8 ? Confidence::low : Confidence::high; }
+
+std::string_view name_of(Confidence c) { return c == Confidence::low ? "low" : "high"; }
 
 Estimate assess(const Job& job) {
   check_job(job);

@@ -30,7 +30,7 @@ Tensor counted_positions(Tape& t, const ModelConfig& c, std::int64_t b, std::int
   behind.reset();
   const Tensor wide = make(DType::int64, "_to_copy");
   Tensor positions = make(DType::int64, "add");
-  t.backend().arange(positions, static_cast<double>(c.first_position));
+  count_in_rows(t, positions, static_cast<double>(c.first_position));
   return positions;
 }
 

@@ -213,6 +213,9 @@ Probe probe_train(const Job& asked, const ProbeOptions& options) {
   check_job(asked);
   if (asked.run.optimizer.on_host || asked.run.checkpoint.on_host)
     throw UserError("the probe moves nothing between card and host", "--offload", "leave it out", Exit::usage);
+  if (asked.run.fp8 && options.on != ProbeOn::dry)
+    throw UserError("the probe's kernels know no 8-bit floats", "--fp8", "leave it out, or use --backend dry",
+                    Exit::usage);
   Probe out;
   out.job = asked;
   // The third micro-batch stands for all later ones, as in the prediction.

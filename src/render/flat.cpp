@@ -82,6 +82,7 @@ void add_settings(std::vector<Column>& c) {
 
 void add_results(std::vector<Column>& c) {
   c.push_back({"verdict", [](const Estimate& e) { return json(name_of(e.verdict)); }});
+  c.push_back({"confidence", [](const Estimate& e) { return json(name_of(confidence_of(e.job))); }});
   c.push_back({"margin_bytes", [](const Estimate& e) { return e.job.card ? json(e.margin) : json(); }});
   add_bytes(c, "allocated", [](const Estimate& e) { return std::optional(e.counters.allocated); });
   add_bytes(c, "reserved", [](const Estimate& e) { return std::optional(e.counters.reserved); });

@@ -87,6 +87,7 @@ std::string estimate_json(const Estimate& e) {
                             {"step", e.time->total()},      {"tokens_per_second", e.time->tokens_a_second},
                             {"card", e.time->card}}
                      : json();
+  j["confidence"] = name_of(confidence_of(e.job));
   j["assumptions"] = e.assumptions;
   j["warnings"] = e.warnings;
   j["advice"] = e.advice ? advice_json(*e.advice) : json();

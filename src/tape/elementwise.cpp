@@ -95,6 +95,12 @@ Tensor arange(Tape& t, std::int64_t n) {
   return y;
 }
 
+void count_in_rows(Tape& t, const Tensor& x, double start) {
+  const Tensor row = t.view_of(x, {x.size(1)}, {1}, x->offset, x.dtype());
+  t.backend().arange(row, start);
+  t.backend().unary(Unary::copy, x, row, 0);
+}
+
 Tensor eye(Tape& t, std::int64_t n, DType dtype) {
   Tensor y = filled(t, {n, n}, dtype, 0, "eye");
   t.backend().fill(t.view_of(y, {n}, {n + 1}, 0, dtype), 1);

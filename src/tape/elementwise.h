@@ -9,6 +9,8 @@ namespace vramplan {
 // ---- creation: no gradients ----
 Tensor filled(Tape& t, const Dims& shape, DType dtype, double value, const char* op);
 Tensor arange(Tape& t, std::int64_t n);            ///< int64 [n]: 0, 1, ...
+/// Sets every row of int64 x [b, n] to start, start + 1, ...
+void count_in_rows(Tape& t, const Tensor& x, double start);
 Tensor eye(Tape& t, std::int64_t n, DType dtype);  ///< [n, n]: the unit matrix
 
 // ---- two operands, broadcast and promoted ----

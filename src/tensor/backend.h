@@ -60,7 +60,7 @@ class Backend {
   virtual std::uint64_t checksum(const Tensor& x) = 0;
 
   virtual void fill(const Tensor& y, double value) = 0;
-  /// y[..., i] = start + i
+  /// y[i] = start + i, over all elements in their order.
   virtual void arange(const Tensor& y, double start) = 0;
   /// int64: token numbers below `vocabulary`, different for each `stream`
   virtual void tokens(const Tensor& y, std::int64_t vocabulary, std::uint64_t stream) = 0;

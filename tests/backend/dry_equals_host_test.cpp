@@ -152,6 +152,44 @@ TEST_CASE("adapters on frozen models") {
       }
 }
 
+TEST_CASE("DoRA, with and without dropout, and adapters on GPT-2") {
+  for (const ModelConfig& c : {test::small_qwen2(), test::small_gpt2()})
+    for (Precision p : {Precision::fp32, Precision::fp16, Precision::amp_bf16})
+      for (const double dropout : {0.0, 0.25})
+        for (const Checkpointing& k : {Checkpointing{}, Checkpointing{CheckpointKind::per_layer, 0, false},
+                                       Checkpointing{CheckpointKind::segments, 2, true}}) {
+          TrainOptions r = test::small_run(p, AttentionForm::sdpa);
+          r.lora = Lora{3, {"all-linear"}, dropout, p != Precision::fp16};
+          r.checkpoint = k;
+          compare(c, r);
+          r.lora->dora = true;
+          r.evaluate = true;
+          compare(c, r);
+          if (c.architecture == Architecture::gpt2) continue;
+          r.quant = Quantisation{QuantKind::nf4, true, dropout > 0};
+          compare(c, r);
+          r.quant = Quantisation{QuantKind::int8};
+          compare(c, r);
+        }
+}
+
+TEST_CASE("virtual tokens: prompts and prefixes") {
+  for (const ModelConfig& c : {test::small_gpt2(0.25), test::small_llama(), test::small_mistral(), test::small_qwen2()})
+    for (Precision p : {Precision::fp32, Precision::bf16, Precision::amp_fp16})
+      for (AttentionForm a : {AttentionForm::eager, AttentionForm::sdpa, AttentionForm::math})
+        for (const PromptTuning& prompt : {PromptTuning{3}, PromptTuning{3, true}, PromptTuning{5, true, 7}}) {
+          TrainOptions r = test::small_run(p, a);
+          r.prompt = prompt;
+          r.use_cache = prompt.projection > 0;
+          compare(c, r);
+          if (prompt.prefix) continue;
+          r.checkpoint = {CheckpointKind::segments, 2, true};
+          compare(c, r);
+          r.quant = Quantisation{QuantKind::nf4};
+          if (c.architecture != Architecture::gpt2) compare(c, r);
+        }
+}
+
 TEST_CASE("gradients added up in fp32") {
   for (OptimizerForm form : {OptimizerForm::foreach, OptimizerForm::for_loop, OptimizerForm::fused}) {
     TrainOptions r = test::small_run(Precision::mixed_bf16);

@@ -125,6 +125,11 @@ struct Estimate {
   std::vector<SegmentMap> segments;  ///< at the allocated peak, when the job asks for them
 };
 
+/// How far the figures can be trusted: low for what no card and no golden file of PyTorch's own has confirmed.
+enum class Confidence { high, low };
+Confidence confidence_of(const Job& job);
+std::string_view name_of(Confidence c);
+
 /// Runs two training steps dry and reports the second. Throws UserError for a job that cannot be run, Overflow for
 /// sizes beyond 64 bits.
 Estimate estimate(const Job& job);
