@@ -45,7 +45,8 @@ std::vector<Flag> RunFlags::flags() {
        "train adapters only: r=16,targets=all-linear,alpha=32,rslora,dora,dropout=0.05,dtype=fp32 (or base),"
        "save=embed_tokens+lm_head",
        &lora_, r},
-      {"--prompt-tuning", "TOKENS", "train a prompt of so many embeddings only, before those of --seq (peft)", &prompt_, r},
+      {"--prompt-tuning", "TOKENS", "train a prompt of so many embeddings only, before those of --seq (peft)", &prompt_,
+       r},
       {"--prefix-tuning", "SPEC",
        "train keys and values of so many tokens only, before those of every layer (peft): 20, or 20,projection=512",
        &prefix_, r},
@@ -72,7 +73,8 @@ std::vector<Flag> RunFlags::flags() {
       {"--loss", "FORM",
        "causal (transformers), shifted (before 4.46), plain (logits as they are), smoothed (Trainer's label "
        "smoothing), "
-       "chunked:N (torchtune), fused-linear (Liger), classification:N (a head of N labels) (default: causal; masked for "
+       "chunked:N (torchtune), fused-linear (Liger), classification:N (a head of N labels) (default: causal; masked "
+       "for "
        "encoders)",
        &loss_, r},
       {"--keeps-output", "", "the loop holds the model's output, and so the logits, until the next one", &keeps_output_,
@@ -214,8 +216,8 @@ Lora RunFlags::lora(const ModelConfig& model) const {
                       Exit::usage);
     }
   }
-  static const std::vector<std::string> known{"q_proj",    "k_proj",  "v_proj", "o_proj", "gate_proj", "up_proj",
-                                              "down_proj", "c_attn",  "c_proj", "c_fc",   "all-linear"};
+  static const std::vector<std::string> known{"q_proj",    "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj",
+                                              "down_proj", "c_attn", "c_proj", "c_fc",   "all-linear"};
   for (const std::string& t : l.targets)
     if (std::find(known.begin(), known.end(), t) == known.end())
       throw UserError(fmt::format("'{}' is not a module that can have an adapter", t), "--lora targets",
@@ -232,7 +234,8 @@ Lora RunFlags::lora(const ModelConfig& model) const {
 
 std::optional<PromptTuning> RunFlags::prompt() const {
   if (!prompt_.empty() && !prefix_.empty())
-    throw UserError("a prompt and a prefix are not trained at once", "--prefix-tuning", "give one of them", Exit::usage);
+    throw UserError("a prompt and a prefix are not trained at once", "--prefix-tuning", "give one of them",
+                    Exit::usage);
   if (!prompt_.empty()) return PromptTuning{parse_count(prompt_, "--prompt-tuning")};
   if (prefix_.empty()) return std::nullopt;
   std::string_view rest = prefix_;

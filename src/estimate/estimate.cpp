@@ -31,7 +31,8 @@ void describe(Estimate& e, const Overhead& o) {
   e.assumptions = e.job.assumptions;
   if (confidence_of(e.job) == Confidence::low)
     e.warnings.push_back(
-        "confidence: low; 8-bit layers follow what Transformer Engine 2.20 allocates on a virtual card, not a real one");
+        "confidence: low; 8-bit layers follow what Transformer Engine 2.20 allocates on a virtual card, not a real "
+        "one");
   e.warnings.insert(e.warnings.begin(), e.job.warnings.begin(), e.job.warnings.end());
   e.assumptions.push_back(
       e.job.calibration.context

@@ -70,7 +70,8 @@ void check_prompt(const Job& job, Need need) {
   need(!r.lora, "virtual tokens and adapters are not trained at once", flag, "leave out --lora");
   need(r.prompt->tokens >= 1 && r.prompt->tokens <= 1 << 20 && r.prompt->projection >= 0 &&
            r.prompt->projection <= 1 << 20,
-       "there may be 1 to 1,048,576 virtual tokens, and as wide a projection", flag, fmt::format("for example {} 20", flag));
+       "there may be 1 to 1,048,576 virtual tokens, and as wide a projection", flag,
+       fmt::format("for example {} 20", flag));
   need(job.model.architecture != Architecture::textbook, "the textbook block has no tokens", flag, "name a model");
   need(r.loss.form == LossForm::causal || r.loss.form == LossForm::shifted,
        "with virtual tokens the loss is the model's own", "--loss", "leave it out");
@@ -135,7 +136,8 @@ void check_job(const Job& job) {
        "a classifier needs 1 to 16,777,216 labels", "--loss", "for example --loss classification:2");
   need(!r.quant || r.loss.form != LossForm::classification, "a classifier in few bits is not modelled", "--quant",
        "leave it out");
-  need(!r.quant || freezes_model(r), "a model in few bits is frozen: nothing is left to train", "--quant", "add --lora r=16");
+  need(!r.quant || freezes_model(r), "a model in few bits is frozen: nothing is left to train", "--quant",
+       "add --lora r=16");
   need(!r.quant || job.model.architecture != Architecture::gpt2, "GPT-2's Conv1D layers in few bits are not modelled",
        "--quant", "leave it out");
   need(!r.quant || !(r.quant->doubled && r.quant->kind == QuantKind::int8), "int8 has no second scales", "--quant",

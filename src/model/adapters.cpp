@@ -25,8 +25,7 @@ void make_adapters(Tape& t, const ModelConfig& c, const Adapters& adapters, DTyp
     for (const Projection& p : projections(c)) {
       if (!adapters.targets(p.module)) continue;
       LinearWeights& linear = w.layers[i].*p.weights;
-      const std::string at =
-          layer_name(c.architecture, static_cast<std::int64_t>(i)) + p.parent + "." + p.module;
+      const std::string at = layer_name(c.architecture, static_cast<std::int64_t>(i)) + p.parent + "." + p.module;
       WeightBuilder b(&t, dtype, w.trainable.size());
       linear.lora_a = b.make(at + ".lora_A.weight", {adapters.rank, p.in});
       linear.lora_b = b.make(at + ".lora_B.weight", {p.out, adapters.rank});

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "model/weights.h"
-#include "vramplan/train/options.h"
+#include "vramplan/model/prompt.h"
 
 namespace vramplan {
 

@@ -43,8 +43,7 @@ Tensor token_kinds(Tape& t, const Tensor& positions, std::int64_t b) {
 Tensor embed(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch) {
   At here(t, "embeddings");
   const std::int64_t b = batch.ids.size(0), s = batch.ids.size(1);
-  const Tensor positions =
-      c.first_position > 0 ? counted_positions(t, c, b, s) : slice(t, w.position_ids, 1, 0, s);
+  const Tensor positions = c.first_position > 0 ? counted_positions(t, c, b, s) : slice(t, w.position_ids, 1, 0, s);
   Tensor kinds;
   if (c.token_types > 0) kinds = token_kinds(t, positions, b);
   Tensor placed, of_kinds, tokens;  // locals of a Python function go in the other order

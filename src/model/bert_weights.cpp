@@ -24,18 +24,9 @@ constexpr Names kBert{"bert.",
                       "cls.predictions.transform.dense",
                       "cls.predictions.transform.LayerNorm",
                       "cls.predictions.decoder."};
-constexpr Names kDistilBert{"distilbert.",
-                            "attention.q_lin",
-                            "attention.k_lin",
-                            "attention.v_lin",
-                            "attention.out_lin",
-                            "sa_layer_norm",
-                            "ffn.lin1",
-                            "ffn.lin2",
-                            "output_layer_norm",
-                            "vocab_transform",
-                            "vocab_layer_norm",
-                            "vocab_projector."};
+constexpr Names kDistilBert{"distilbert.",       "attention.q_lin", "attention.k_lin",  "attention.v_lin",
+                            "attention.out_lin", "sa_layer_norm",   "ffn.lin1",         "ffn.lin2",
+                            "output_layer_norm", "vocab_transform", "vocab_layer_norm", "vocab_projector."};
 
 Names names_of(const ModelConfig& c) {
   if (c.architecture == Architecture::distilbert) return kDistilBert;

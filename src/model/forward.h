@@ -25,7 +25,7 @@ struct AttentionChoice {
   RecomputedParts recomputed;
   std::shared_ptr<KeyValueCache> cache;  ///< null when there is none
   bool uses_cache = false;               ///< asked for: else one that was given is not returned, but by Llama
-  EagerArgs kept;                              ///< of eager attention: scale and dropout are the layer's
+  EagerArgs kept;                        ///< of eager attention: scale and dropout are the layer's
 };
 
 /// The repeated layers of one forward pass, ready to be run in order.

@@ -11,9 +11,9 @@ struct Masks {
 
 /// int64 [1, s], behind `before` keys that a cache has already.
 Tensor position_ids(Tape& t, std::int64_t s, std::int64_t before);
-/// With eager attention an additive mask [b, 1, s, before + s] in `dtype`; with SDPA nothing for full attention and a bool
-/// mask [1, 1, s, before + s] (seen as [b, ...]) when a window of at most s limits it or keys come before. Without those
-/// it also makes the temporaries of the test for packed sequences, one for each kind of mask asked for.
+/// With eager attention an additive mask [b, 1, s, before + s] in `dtype`; with SDPA nothing for full attention and a
+/// bool mask [1, 1, s, before + s] (seen as [b, ...]) when a window of at most s limits it or keys come before. Without
+/// those it also makes the temporaries of the test for packed sequences, one for each kind of mask asked for.
 Masks make_masks(Tape& t, const ModelConfig& c, std::int64_t b, std::int64_t s, std::int64_t before, DType dtype,
                  const AttentionChoice& choice);
 

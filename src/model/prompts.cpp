@@ -25,9 +25,7 @@ Tensor encoded(Tape& t, const PromptWeights& w, const Tensor& numbers) {
 }
 
 /// permute(2, 0, 3, 1, 4)
-Tensor layers_first(Tape& t, const Tensor& x) {
-  return transpose(t, transpose(t, transpose(t, x, 0, 2), 1, 2), 2, 3);
-}
+Tensor layers_first(Tape& t, const Tensor& x) { return transpose(t, transpose(t, transpose(t, x, 0, 2), 1, 2), 2, 3); }
 
 }  // namespace
 

@@ -4,8 +4,8 @@
 
 namespace vramplan {
 
-/// What the model is given in place of the batch: locals of PeftModelForCausalLM.forward, alive until it returns. Without
-/// a prompt, the embeddings are the model's own to make.
+/// What the model is given in place of the batch: locals of PeftModelForCausalLM.forward, alive until it returns.
+/// Without a prompt, the embeddings are the model's own to make.
 struct Given {
   Tensor embeddings, labels;
   Tensor prompt, prompt_labels;

@@ -19,11 +19,11 @@ struct NormWeights {
   Tensor weight, bias;  ///< bias null for RMSNorm
 };
 struct LinearWeights {
-  QuantisedWeight stored;  ///< in place of `weight` when its codes are not null
-  Tensor weight, bias;     ///< bias null where there is none
-  Tensor lora_a, lora_b;   ///< [r, in] and [out, r]; null without an adapter
+  QuantisedWeight stored;    ///< in place of `weight` when its codes are not null
+  Tensor weight, bias;       ///< bias null where there is none
+  Tensor lora_a, lora_b;     ///< [r, in] and [out, r]; null without an adapter
   bool input_first = false;  ///< the weight is [in, out] (Conv1D)
-  Tensor magnitude;        ///< [out], of DoRA; else null
+  Tensor magnitude;          ///< [out], of DoRA; else null
   double lora_dropout = 0, lora_scale = 2;
   std::shared_ptr<Fp8Layer> fp8;  ///< multiplied in 8-bit floats; null: as it is
   explicit operator bool() const { return weight || stored.codes; }
@@ -59,7 +59,7 @@ struct Weights {
   MaskedHead masked;
   std::vector<LayerWeights> layers;
   NormWeights final_norm;
-  std::vector<Tensor> replaced;                              ///< frozen originals of modules that are trained whole
+  std::vector<Tensor> replaced;  ///< frozen originals of modules that are trained whole
   PromptWeights prompt;
   Tensor fp8_workspace;                                      ///< Transformer Engine's; null without
   Tensor scale_map;                                          ///< bitsandbytes' own copy of the scales' code book

@@ -6,8 +6,8 @@
 #include <iterator>
 
 #include "read/json_object.h"
-#include "read/not_expressed.h"
 #include "read/model_config.h"
+#include "read/not_expressed.h"
 #include "train/words.h"
 #include "vramplan/base/error.h"
 
@@ -108,7 +108,8 @@ ModelConfig model(const JsonObject& m) {
     throw NotExpressed{source == "hf" ? "model class " + m.text_or("class", "?") : "models of " + source};
   try {
     const ModelConfig c = model_config_of(m.raw("config"), m.text_or("family", "config")).config;
-    if (c.encoder() != (kind == "masked_lm")) throw NotExpressed{"model class " + kind + " of " + m.text_or("family", "?")};
+    if (c.encoder() != (kind == "masked_lm"))
+      throw NotExpressed{"model class " + kind + " of " + m.text_or("family", "?")};
     return kind != "sequence_classification" ? c : classifier(c, m.object("config").integer_or("num_labels", 2));
   } catch (const UserError& e) {
     throw NotExpressed{e.what()};
@@ -175,8 +176,7 @@ void inputs(const JsonObject& in, GoldenCase& g) {
       t.prompt = PromptTuning{l.integer("prefix"), true, l.integer_or("projection", 0)};
     else
       t.lora = lora(l);
-    if (g.config.architecture == Architecture::textbook)
-      throw NotExpressed{"LoRA on this architecture"};
+    if (g.config.architecture == Architecture::textbook) throw NotExpressed{"LoRA on this architecture"};
   }
   if (in.has("loss")) {
     const JsonObject l = in.object("loss");

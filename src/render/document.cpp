@@ -81,7 +81,8 @@ json job_json(const Job& job) {
            {"keeps_output", r.keeps_output}};
   run["lora"] = r.lora ? json{{"r", r.lora->rank},        {"targets", r.lora->targets},
                               {"scale", r.lora->scale()}, {"dropout", r.lora->dropout},
-                              {"save", r.lora->saved},    {"dtype", word_for(kAdapterTypes, r.lora->full_precision)}, {"dora", r.lora->dora}}
+                              {"save", r.lora->saved},    {"dtype", word_for(kAdapterTypes, r.lora->full_precision)},
+                              {"dora", r.lora->dora}}
                        : json();
   run["prompt"] = r.prompt ? json{{"kind", r.prompt->prefix ? "prefix" : "prompt"},
                                   {"tokens", r.prompt->tokens},

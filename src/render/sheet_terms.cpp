@@ -121,10 +121,11 @@ std::vector<SheetTerm> sheet_terms(const Estimate& e, const Explanation& x) {
                "qkv_bias*(heads+2*kv_heads)*head_dim + out_bias*hidden + mlp_bias*((mlp_matrices-1)*ffn+hidden) + "
                "2*hidden*(1+norm_bias)",
                number(layer_parameter_count(m)), false, number(layer_parameter_count(m)), "the same"});
-  t.push_back({"parameters", "L x layer + V h (twice where the head is its own) + positions + the last norm",
-               "layers*layer_parameters + vocabulary*hidden*(2-tied) + learned_positions*hidden + hidden*(1+norm_bias) + "
-               "other_parameters",
-               parameters, false, number(e.parameters), freezes_model(r) ? "found: with the adapters" : "the same"});
+  t.push_back(
+      {"parameters", "L x layer + V h (twice where the head is its own) + positions + the last norm",
+       "layers*layer_parameters + vocabulary*hidden*(2-tied) + learned_positions*hidden + hidden*(1+norm_bias) + "
+       "other_parameters",
+       parameters, false, number(e.parameters), freezes_model(r) ? "found: with the adapters" : "the same"});
   t.push_back({"weights", "P x bytes", "parameters*weight_bytes", weights, true, number(at_peak(e, "parameter")),
                r.quant ? "found: quantised" : "found: parameters and buffers at the peak"});
   t.push_back({"gradients", "P x bytes", "parameters*gradient_bytes", gradients, true, number(at_peak(e, "gradient")),

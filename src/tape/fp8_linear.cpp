@@ -45,8 +45,7 @@ Tensor product(Tape& t, const Tensor& rows, const Tensor& columns, const Dims& s
 
 // saved: x, its scale, the weight's rows, columns (where there are any) and scale
 Grads backward(Tape& t, Node& n, Grads& dy) {
-  const Tensor x = n.get(t, 0), x_scale = n.get(t, 1), rows = n.get(t, 2), columns = n.get(t, 3),
-               w_scale = n.get(t, 4);
+  const Tensor x = n.get(t, 0), x_scale = n.get(t, 1), rows = n.get(t, 2), columns = n.get(t, 3), w_scale = n.get(t, 4);
   const bool transposes = wants_fp8_transposes(t.device);
   const std::int64_t out = n.first, in = n.second;
   Grads grads{Tensor(), Tensor(), Tensor()};
@@ -89,8 +88,8 @@ Tensor fp8_linear(Tape& t, const Tensor& x, const Tensor& weight, const Tensor& 
     if (node) {
       const bool keeps = node->wants(1);
       node->first = weight.size(0), node->second = weight.size(1), node->dtype = type, node->number = layer.delayed;
-      for (const Tensor& saved :
-           {keeps ? (in.columns ? in.columns : in.rows) : Tensor(), keeps ? in.scale : Tensor(), w.rows, w.columns, w.scale})
+      for (const Tensor& saved : {keeps ? (in.columns ? in.columns : in.rows) : Tensor(), keeps ? in.scale : Tensor(),
+                                  w.rows, w.columns, w.scale})
         if (saved)
           t.save(node, saved);
         else

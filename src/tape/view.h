@@ -27,7 +27,8 @@ std::vector<Tensor> split(Tape& t, const Tensor& x, int dim, const std::vector<s
 Tensor unsqueeze(Tape& t, const Tensor& x, int dim);
 /// Repeat dimensions of size 1. Backward sums.
 Tensor expand(Tape& t, const Tensor& x, const Dims& shape);
-/// A new tensor: a and b joined along a dimension; autocast casts the narrower first. Keeps nothing; gradients are views of the gradient.
+/// A new tensor: a and b joined along a dimension; autocast casts the narrower first. Keeps nothing; gradients are
+/// views of the gradient.
 Tensor cat(Tape& t, const Tensor& a, const Tensor& b, int along);
 
 /// torch.cat of an empty tensor and x: a contiguous copy. Its gradient is a view.

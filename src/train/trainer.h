@@ -71,8 +71,8 @@ class Trainer {
 
 /// The adapters that options ask for, as the model floor wants them.
 Adapters adapters_of(const ModelConfig& c, const TrainOptions& options);
-/// Elements that are trained beside a frozen model; 0 where the model itself is. Throws UserError when an adapter has no
-/// module.
+/// Elements that are trained beside a frozen model; 0 where the model itself is. Throws UserError when an adapter has
+/// no module.
 std::int64_t adapter_count(const ModelConfig& c, const TrainOptions& options);
 
 /// What the SDPA call of a model is told.

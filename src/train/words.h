@@ -79,14 +79,10 @@ inline constexpr Word<MlpKind> kMlps[]{{"gelu", MlpKind::gelu},
                                        {"swiglu", MlpKind::swiglu}};
 inline constexpr Word<PositionKind> kPositions[]{
     {"learned", PositionKind::learned}, {"rotary", PositionKind::rotary}, {"none", PositionKind::none}};
-inline constexpr Word<Architecture> kArchitectures[]{{"gpt2", Architecture::gpt2},
-                                                     {"llama", Architecture::llama},
-                                                     {"mistral", Architecture::mistral},
-                                                     {"qwen2", Architecture::qwen2},
-                                                     {"textbook", Architecture::textbook},
-                                                     {"bert", Architecture::bert},
-                                                     {"roberta", Architecture::roberta},
-                                                     {"distilbert", Architecture::distilbert}};
+inline constexpr Word<Architecture> kArchitectures[]{
+    {"gpt2", Architecture::gpt2},       {"llama", Architecture::llama},          {"mistral", Architecture::mistral},
+    {"qwen2", Architecture::qwen2},     {"textbook", Architecture::textbook},    {"bert", Architecture::bert},
+    {"roberta", Architecture::roberta}, {"distilbert", Architecture::distilbert}};
 
 /// The first name of a value.
 template <class T, std::size_t N>

@@ -51,6 +51,7 @@ TEST_CASE("inputs of the layers are kept in half the bytes") {
     inputs += tokens * static_cast<std::uint64_t>(p.in * c.layers);
   }
   // In bf16 q, k and v share an input, as gate and up do.
-  const std::uint64_t shared = tokens * 2 * static_cast<std::uint64_t>((2 * c.hidden + c.heads * c.head_dim + c.ffn) * c.layers);
+  const std::uint64_t shared =
+      tokens * 2 * static_cast<std::uint64_t>((2 * c.hidden + c.heads * c.head_dim + c.ffn) * c.layers);
   CHECK(held(90, Fp8Recipe::current) + Bytes(shared) == held(90, {}) + Bytes(weights + scales + inputs));
 }

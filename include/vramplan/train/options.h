@@ -7,6 +7,7 @@
 
 #include "vramplan/model/loss.h"
 #include "vramplan/model/parts.h"
+#include "vramplan/model/prompt.h"
 #include "vramplan/tensor/device.h"
 #include "vramplan/tensor/dtype.h"
 
@@ -75,15 +76,6 @@ struct Lora {
   bool operator==(const Lora&) const = default;
 };
 
-/// Prompt learning of peft on a frozen model: trained embeddings stand before those of the tokens, or (a prefix) trained
-/// keys and values before those of every layer.
-struct PromptTuning {
-  std::int64_t tokens = 0;  ///< num_virtual_tokens, beside those of TrainOptions::seq
-  bool prefix = false;
-  std::int64_t projection = 0;  ///< of a prefix: width of the two layers that make it (encoder_hidden_size); 0: none
-  bool operator==(const PromptTuning&) const = default;
-};
-
 /// Linear layers of a frozen model stored in few bits by bitsandbytes; all but the head, as transformers does.
 ///   nf4, fp4   4 bits a weight, an fp32 scale for 64 of them; multiplied as 16-bit copies made for each product
 ///   int8       8 bits a weight, an fp32 scale a row (LLM.int8()); the input of each product is kept
@@ -113,8 +105,8 @@ struct TrainOptions {
   Device device;             ///< decides the SDPA kernel and what kernels take for themselves
   std::optional<Lora> lora;  ///< train adapters only
   std::optional<PromptTuning> prompt;  ///< train a prompt only
-  std::optional<Fp8Recipe> fp8;  ///< the layers' linear modules are Transformer Engine's, in 8-bit floats
-  std::optional<Quantisation> quant;  ///< of the frozen model under the adapters
+  std::optional<Fp8Recipe> fp8;        ///< the layers' linear modules are Transformer Engine's, in 8-bit floats
+  std::optional<Quantisation> quant;   ///< of the frozen model under the adapters
   LossChoice loss;
   std::optional<double> clip;   ///< largest norm of the gradients
   bool grad_scaler = false;     ///< under autocast: torch.amp.GradScaler around backward and step

@@ -1,4 +1,5 @@
-// Layer norm, RMS norm and the 2-norms of rows. The gradients of their weights are sums over rows: 32 columns a block, in the order of rows.
+// Layer norm, RMS norm and the 2-norms of rows. The gradients of their weights are sums over rows: 32 columns a block,
+// in the order of rows.
 #pragma once
 #include "backend/kernels/rows.cuh"
 

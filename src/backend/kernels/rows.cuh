@@ -59,8 +59,8 @@ __global__ void cross_entropy_gradient(View logits, View losses, const int64* ta
   });
 }
 
-/// dw[v, h]: the gradients of the rows with this token, in order. A block for each token and kThreads columns. The n ids
-/// begin again after `distinct`.
+/// dw[v, h]: the gradients of the rows with this token, in order. A block for each token and kThreads columns. The n
+/// ids begin again after `distinct`.
 __global__ void embedding_backward(Matrix dw, View dy, const int64* ids, int64 n, int64 distinct, int64 width) {
   __shared__ int found[kThreads];
   const int64 token = blockIdx.x, column = static_cast<int64>(blockIdx.y) * kThreads + threadIdx.x;
