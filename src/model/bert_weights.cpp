@@ -39,7 +39,7 @@ Names names_of(const ModelConfig& c) {
 /// An int64 buffer [1, positions]: their numbers, or zeros.
 Tensor number_buffer(WeightBuilder& b, const ModelConfig& c, bool zeros) {
   if (!b.tape()) return {};
-  const Tensor x = b.tape()->memory().empty({1, c.positions}, DType::int64, "buffer");
+  Tensor x = b.tape()->memory().empty({1, c.positions}, DType::int64, "buffer");
   zeros ? b.tape()->backend().fill(x, 0) : b.tape()->backend().arange(x, 0);
   return x;
 }

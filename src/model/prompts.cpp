@@ -10,7 +10,7 @@ namespace {
 
 /// Numbers 0, 1, ... of the virtual tokens [b, v], which the host made.
 Tensor token_numbers(Tape& t, const PromptWeights& w, std::int64_t b) {
-  const Tensor numbers = t.memory().empty({b, w.embedding.size(0)}, DType::int64, "_to_copy");
+  Tensor numbers = t.memory().empty({b, w.embedding.size(0)}, DType::int64, "_to_copy");
   count_in_rows(t, numbers, 0);
   return numbers;
 }

@@ -187,7 +187,7 @@ void cast_parameter(Tape& t, const Tensor& p, DType dtype) {
 void convert_to_fp8(Tape& t, const ModelConfig& c, bool delayed, Weights& w) {
   Restore category(t.memory().category, Category::parameter);
   auto made_anew = [&](const Tensor& p) {
-    const Tensor fresh = t.memory().empty_like(p, p.dtype(), "parameter");
+    Tensor fresh = t.memory().empty_like(p, p.dtype(), "parameter");
     t.backend().unary(Unary::copy, fresh, p, 0);
     return fresh;
   };
