@@ -22,7 +22,7 @@ Tensor apply_stored(Tape& t, const LinearWeights& w, const Tensor& x) {
   const DType type = result.dtype();
   const Tensor input = t.autocast() ? x : cast(t, x, w.lora_a.dtype());
   if (w.magnitude) {
-    result = add(t, result, dora_output(t, w, input, result));
+    result = add_dora(t, w, input, result);
     return t.autocast() ? result : cast(t, result, type);
   }
   Tensor path = lora_output(t, w, input);
@@ -40,10 +40,7 @@ Tensor apply_linear(Tape& t, const LinearWeights& w, const Tensor& x) {
   if (!w.lora_a) return result;
   const DType type = result.dtype();
   const Tensor input = cast(t, x, w.lora_a.dtype());
-  {
-    const Tensor path = w.magnitude ? dora_output(t, w, input, result) : lora_output(t, w, input);
-    result = add(t, result, path);
-  }
+  result = w.magnitude ? add_dora(t, w, input, result) : add(t, result, lora_output(t, w, input));
   return cast(t, result, type);
 }
 

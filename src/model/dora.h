@@ -9,8 +9,9 @@ namespace vramplan {
 /// in the allocator.
 Tensor initial_magnitude(Tape& t, const LinearWeights& w);
 
-/// What is added to the layer's result for input x [b, s, in], in the adapter's type. With dropout in training x is
-/// dropped and multiplied by a copy of the weight in x's type, which backward keeps; else `result` is used again.
-Tensor dora_output(Tape& t, const LinearWeights& w, const Tensor& x, const Tensor& result);
+/// The layer's `result` for input x [b, s, in], in the adapter's type, plus what the adapter adds to it. With dropout
+/// in training x is dropped and multiplied by a copy of the weight in x's type, which backward keeps; else `result` is
+/// used again.
+Tensor add_dora(Tape& t, const LinearWeights& w, const Tensor& x, const Tensor& result);
 
 }  // namespace vramplan

@@ -246,11 +246,10 @@ Tensor mean_all(Tape& t, const Tensor& x) {
   return t.output(node, y);
 }
 
-Tensor row_norms(Tape& t, const Tensor& given) {
-  const Tensor x = t.full_precision(given);
+Tensor row_norms(Tape& t, const Tensor& x) {
   Dims shape = x.shape();
   shape.resize(shape.size() - 1);
-  Tensor y = t.memory().empty(shape, x.dtype(), "linalg_vector_norm");
+  Tensor y = t.memory().empty(shape, t.autocast() ? DType::fp32 : x.dtype(), "linalg_vector_norm");
   t.backend().row_norms(y, x);
   return y;
 }

@@ -41,7 +41,7 @@ Tensor repeat(Tape& t, const Tensor& x, std::int64_t times);
 // ---- reductions ----
 Tensor mean_last(Tape& t, const Tensor& x);  ///< over the last dimension, kept as 1; keeps sizes only
 Tensor mean_all(Tape& t, const Tensor& x);   ///< scalar; keeps sizes only
-/// 2-norms over the last dimension (torch.linalg.norm); autocast runs it in fp32. No gradient.
+/// 2-norms over the last dimension (torch.linalg.norm); under autocast fp32, without a cast of x. No gradient.
 Tensor row_norms(Tape& t, const Tensor& x);
 /// ATen sum_to: x summed down to a shape that broadcasts to its own. No gradient.
 Tensor sum_to(Tape& t, const Tensor& x, const Dims& shape);

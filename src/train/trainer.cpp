@@ -107,6 +107,8 @@ void Trainer::make_average() {
   for (const Parameter& p : weights_.parameters) copy(p.tensor);
   copy(weights_.inverse_frequencies);
   copy(weights_.original_inverse_frequencies);
+  copy(weights_.position_ids);
+  copy(weights_.type_ids);
 }
 
 void Trainer::make_batch() {
