@@ -106,7 +106,7 @@ void check_job(const Job& job) {
   need(r.seq <= longest,
        fmt::format("a sequence of {} is longer than the {} learned positions of the model leave room for", r.seq,
                    job.model.positions),
-       "--seq", fmt::format("at most --seq {}", longest));
+       "--seq", longest >= 1 ? fmt::format("at most --seq {}", longest) : "take fewer virtual tokens");
   need(!r.lora || job.model.architecture != Architecture::textbook, "the textbook block has no adapters", "--lora",
        "name a model");
   check_encoder(job, need);

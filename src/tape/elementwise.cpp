@@ -12,11 +12,14 @@ Tensor empty_for(Tape& t, const Tensor& a, const Tensor& b, DType dtype, const c
   return t.memory().empty_strided(shape, elementwise_strides(shape, operands, 2), dtype, op);
 }
 
-Tensor product(Tape& t, const Tensor& a, const Tensor& b) {
-  Tensor y = empty_for(t, a, b, promote(a.dtype(), b.dtype()), "mul");
-  t.backend().binary(Binary::mul, y, a, b);
+/// A new tensor of the promoted type, without history.
+Tensor combined(Tape& t, Binary op, const Tensor& a, const Tensor& b, const char* name) {
+  Tensor y = empty_for(t, a, b, promote(a.dtype(), b.dtype()), name);
+  t.backend().binary(op, y, a, b);
   return y;
 }
+
+Tensor product(Tape& t, const Tensor& a, const Tensor& b) { return combined(t, Binary::mul, a, b, "mul"); }
 
 Grads pass_to_both(Tape&, Node&, Grads& dy) { return {dy[0], dy[0]}; }
 Grads pass(Tape&, Node&, Grads& dy) { return {dy[0]}; }
@@ -31,9 +34,7 @@ Grads mul_backward(Tape& t, Node& n, Grads& dy) {
 Grads subtract_backward(Tape& t, Node& n, Grads& dy) { return {dy[0], n.wants(1) ? negate(t, dy[0]) : Tensor()}; }
 Grads divide_backward(Tape& t, Node& n, Grads& dy) {
   const Tensor b = n.get(t, 0);
-  Tensor dx = empty_for(t, dy[0], b, promote(dy[0].dtype(), b.dtype()), "div");
-  t.backend().binary(Binary::div, dx, dy[0], b);
-  return {dx};
+  return {combined(t, Binary::div, dy[0], b, "div")};
 }
 Grads scale_backward(Tape& t, Node& n, Grads& dy) { return {scale(t, dy[0], n.number)}; }
 Grads neg_backward(Tape& t, Node&, Grads& dy) { return {negate(t, dy[0])}; }
@@ -109,9 +110,7 @@ Tensor eye(Tape& t, std::int64_t n, DType dtype) {
 
 Tensor add(Tape& t, const Tensor& a, const Tensor& b) {
   auto node = t.record("AddBackward0", pass_to_both, {&a, &b});
-  Tensor y = empty_for(t, a, b, promote(a.dtype(), b.dtype()), "add");
-  t.backend().binary(Binary::add, y, a, b);
-  return t.output(node, y);
+  return t.output(node, combined(t, Binary::add, a, b, "add"));
 }
 
 Tensor add_in_place(Tape& t, const Tensor& a, const Tensor& b) {
@@ -137,17 +136,13 @@ Tensor mul(Tape& t, const Tensor& a, const Tensor& b) {
 
 Tensor subtract(Tape& t, const Tensor& a, const Tensor& b) {
   auto node = t.record("SubBackward0", subtract_backward, {&a, &b});
-  Tensor y = empty_for(t, a, b, promote(a.dtype(), b.dtype()), "sub");
-  t.backend().binary(Binary::sub, y, a, b);
-  return t.output(node, y);
+  return t.output(node, combined(t, Binary::sub, a, b, "sub"));
 }
 
 Tensor divide(Tape& t, const Tensor& a, const Tensor& b) {
   auto node = t.record("DivBackward0", divide_backward, {&a});
   t.save(node, b);
-  Tensor y = empty_for(t, a, b, promote(a.dtype(), b.dtype()), "div");
-  t.backend().binary(Binary::div, y, a, b);
-  return t.output(node, y);
+  return t.output(node, combined(t, Binary::div, a, b, "div"));
 }
 
 Tensor compare(Tape& t, Binary op, const Tensor& a, const Tensor& b, const char* name) {
