@@ -85,6 +85,15 @@ inline ModelConfig small_encoder(Architecture a, double dropout = 0) {
   return c;
 }
 
+inline ModelConfig small_bart(double dropout = 0) {
+  ModelConfig c = small_gpt2(dropout);
+  c.architecture = Architecture::bart;
+  c.mlp = MlpKind::gelu;
+  c.activation_dropout = dropout;
+  c.source = {4, 4, 40};
+  return c;
+}
+
 inline std::vector<NamedModel> small_models() {
   return {{"gpt2", small_gpt2()},
           {"gpt2 with dropout", small_gpt2(0.25)},
@@ -97,7 +106,9 @@ inline std::vector<NamedModel> small_models() {
           {"free with dropout", small_free(0.25)},
           {"bert", small_encoder(Architecture::bert)},
           {"roberta with dropout", small_encoder(Architecture::roberta, 0.25)},
-          {"distilbert", small_encoder(Architecture::distilbert)}};
+          {"distilbert", small_encoder(Architecture::distilbert)},
+          {"bart", small_bart()},
+          {"bart with dropout", small_bart(0.25)}};
 }
 
 inline TrainOptions small_run(Precision p = Precision::fp32, AttentionForm a = AttentionForm::eager) {
@@ -111,8 +122,15 @@ inline TrainOptions small_run(Precision p = Precision::fp32, AttentionForm a = A
 }
 /// The same with the loss that goes with the model's head.
 inline TrainOptions suited(const ModelConfig& c, TrainOptions r) {
-  if (c.encoder()) r.loss.form = LossForm::masked;
+  if (r.loss.form == LossForm::causal) r.loss.form = own_loss(c);
   return r;
+}
+
+/// Whether recomputation adds up gradients in another order, so that their last bits differ, in PyTorch too. A
+/// reentrant segment's inputs are leaves: under autocast an encoder's three projections share the cast of one, whose
+/// gradients are added up in 16 bits; and a decoder's layer adds up its own gradients of the encoder's state first.
+inline bool other_bits(const ModelConfig& c, const TrainOptions& r) {
+  return r.checkpoint.reentrant && (c.two_stacks() || (c.encoder() && autocast_type(r.precision)));
 }
 
 }  // namespace vramplan::test

@@ -10,6 +10,11 @@
 namespace vramplan {
 namespace {
 
+/// An encoder's and a decoder's where there are both.
+std::string layers_of(const ModelConfig& c) {
+  return c.two_stacks() ? fmt::format("{}+{}", c.source.layers, c.layers) : std::to_string(c.layers);
+}
+
 class ModelsCommand final : public Command {
  public:
   std::string name() const override { return "models"; }
@@ -28,8 +33,8 @@ class ModelsCommand final : public Command {
     Table t({false, true, true, true, true});
     t.add({"name", "parameters", "layers", "hidden", "vocabulary"});
     for (const ModelLine& m : lines)
-      t.add({m.name, format_count(parameter_count(m.config)), std::to_string(m.config.layers),
-             std::to_string(m.config.hidden), std::to_string(m.config.vocab)});
+      t.add({m.name, format_count(parameter_count(m.config)), layers_of(m.config), std::to_string(m.config.hidden),
+             std::to_string(m.config.vocab)});
     fmt::print("{}", t.str(""));
     return Exit::fits;
   }

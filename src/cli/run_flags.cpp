@@ -12,6 +12,7 @@ std::vector<Flag> RunFlags::flags() {
   return {
       {"-b,--micro-batch", "B", "sequences a card takes at a time (default: 1)", &micro_batch_, r},
       {"-s,--seq", "S", "tokens per sequence; 8Ki is 8192, 8K is 8000", &seq_, r},
+      {"--target-seq", "S", "tokens of each target of a sequence-to-sequence model (default: --seq)", &target_seq_, r},
       {"--accumulate", "N", "micro-batches per step (default: 1)", &accumulate_, r},
       {"--precision", "KIND", "fp32, bf16, fp16, amp-bf16, amp-fp16, mixed-bf16, mixed-fp16 (default: bf16)",
        &precision_, r},
@@ -324,6 +325,7 @@ void RunFlags::read(Job& job) const {
   if (seq_.empty())
     throw UserError("the sequence length is missing", "--seq", "give tokens per sequence: --seq 2048", Exit::usage);
   r.seq = parse_count(seq_, "--seq");
+  if (!target_seq_.empty()) r.target_seq = parse_count(target_seq_, "--target-seq");
   r.micro_batch = count_or(micro_batch_, "--micro-batch", 1);
   r.accumulate = count_or(accumulate_, "--accumulate", 1);
   r.precision = word(kPrecisions, precision_, "--precision", Precision::bf16);
@@ -340,7 +342,7 @@ void RunFlags::read(Job& job) const {
   read_kept(r);
   if (!lora_.empty()) r.lora = lora(job.model);
   r.loss = loss();
-  if (loss_.empty() && job.model.encoder()) r.loss.form = LossForm::masked;
+  if (loss_.empty()) r.loss.form = own_loss(job.model);
   if (r.loss.form == LossForm::classification) job.model = classifier(job.model, r.loss.labels);
   r.prompt = prompt();
   if (!quant_.empty()) r.quant = quantisation();
@@ -353,6 +355,8 @@ void RunFlags::read(Job& job) const {
 
 void RunFlags::assume(Job& job) const {
   if (micro_batch_.empty()) job.assumptions.push_back("micro-batch 1: --micro-batch");
+  if (job.model.two_stacks() && job.run.target_seq == 0)
+    job.assumptions.push_back("targets as long as their sources: --target-seq");
   if (precision_.empty())
     job.assumptions.push_back("everything in bf16, 8 bytes a parameter with Adam; amp keeps 16: --precision");
   if (optimizer_.empty() && form_.empty())

@@ -22,9 +22,9 @@ class RunFlags {
   void read_kept(TrainOptions& r) const;
   void assume(Job& job) const;
 
-  std::string micro_batch_, seq_, accumulate_, precision_, optimizer_, form_, momentum_, weight_decay_, clip_,
-      attention_, score_copies_, dropout_mask_, checkpoint_, segments_, lora_, prompt_, prefix_, quant_, fp8_, ddp_,
-      loss_, offload_;
+  std::string micro_batch_, seq_, target_seq_, accumulate_, precision_, optimizer_, form_, momentum_, weight_decay_,
+      clip_, attention_, score_copies_, dropout_mask_, checkpoint_, segments_, lora_, prompt_, prefix_, quant_, fp8_,
+      ddp_, loss_, offload_;
   bool reentrant_ = false, keeps_output_ = false, amsgrad_ = false, in_backward_ = false, fp32_embeddings_ = false,
        grad_scaler_ = false, ema_ = false, zero_in_place_ = false, fp32_gradients_ = false, use_cache_ = false,
        evaluate_ = false;

@@ -85,6 +85,9 @@ Bytes boundaries(std::int64_t n, std::int64_t b, std::int64_t s, std::int64_t h,
 
 Explanation explain(const Job& job) {
   check_job(job);
+  if (job.model.two_stacks())
+    throw UserError("the textbook's formulas describe one stack of layers, and this model has two", "--model",
+                    "'vramplan estimate' and 'vramplan curve' run the whole step", Exit::usage);
   Explanation e;
   e.job = job;
   e.parameters = parameter_count(job.model);

@@ -27,15 +27,41 @@ void check_optimizer(const TrainOptions& r, Need need) {
        "leave out --optimizer-in-backward and paging");
 }
 
-/// What is modelled of an encoder: all of its weights trained, with its own head.
+/// What is modelled of models with an encoder: all of their weights trained, with their own head.
 template <class Need>
 void check_encoder(const Job& job, Need need) {
   const TrainOptions& r = job.run;
-  need((r.loss.form == LossForm::masked) == job.model.encoder(), "encoders predict masked tokens, and only they do",
-       "--loss", job.model.encoder() ? "leave it out: --loss masked" : "leave it out: --loss causal");
-  if (!job.model.encoder()) return;
-  need(!freezes_model(r), "a frozen encoder is not modelled", r.lora ? "--lora" : "--prompt-tuning", "leave it out");
-  need(!r.use_cache, "an encoder has no key/value cache", "--use-cache", "leave it out");
+  const ModelConfig& m = job.model;
+  need((r.loss.form == LossForm::masked) == m.encoder(), "encoders predict masked tokens, and only they do", "--loss",
+       m.encoder() ? "leave it out: --loss masked" : "leave it out");
+  need((r.loss.form == LossForm::sequence_to_sequence) == m.two_stacks(),
+       "only a model with an encoder and a decoder has a source and a target, and it has no other loss", "--loss",
+       "leave it out");
+  if (m.decoder() || m.architecture == Architecture::textbook) return;
+  need(!freezes_model(r), "a frozen model with an encoder is not modelled", r.lora ? "--lora" : "--prompt-tuning",
+       "leave it out");
+  need(!r.use_cache, "the model fills no key/value cache when it is given labels", "--use-cache", "leave it out");
+}
+
+/// What is modelled of an encoder and a decoder in one.
+template <class Need>
+void check_two_stacks(const Job& job, Need need) {
+  const TrainOptions& r = job.run;
+  const ModelConfig& m = job.model;
+  need(m.two_stacks() || r.target_seq == 0, "the model has no target beside its sequence", "--target-seq",
+       "leave it out, or name a sequence-to-sequence model: bart-base");
+  if (!m.two_stacks()) return;
+  need(
+      target_length(r) <= m.positions,
+      fmt::format("a target of {} is longer than the {} learned positions of the model", target_length(r), m.positions),
+      "--target-seq", fmt::format("at most --target-seq {}", m.positions));
+  need(!r.fp8, "8-bit floats in a model of two stacks are not modelled", "--fp8", "leave it out");
+  const Checkpointing& k = r.checkpoint;
+  need(!k.on_host, "the encoder's last state, which every layer of the decoder needs, is not offloaded", "--checkpoint",
+       "leave out on-host");
+  need(k.kind != CheckpointKind::cuts, "cuts are not modelled in a model of two stacks", "--checkpoint",
+       "use per-layer or segments, which cut both stacks alike");
+  cut_layers(k, m.source.layers);
 }
 
 template <class Need>
@@ -110,6 +136,7 @@ void check_job(const Job& job) {
   need(!r.lora || job.model.architecture != Architecture::textbook, "the textbook block has no adapters", "--lora",
        "name a model");
   check_encoder(job, need);
+  check_two_stacks(job, need);
   check_prompt(job, need);
   check_fp8(job, need);
   check_optimizer(r, need);

@@ -67,7 +67,7 @@ EagerAttention attend(Tape& t, const ModelConfig& c, const Tensor& q, const Tens
     EagerArgs eager = choice.kept;
     eager.scale = factor;
     eager.dropout = c.attention_dropout;
-    return eager_attention_bert(t, q, k, v, eager);
+    return eager_attention_bert(t, q, k, v, {}, eager);
   }
   const SdpaArgs args{factor, t.training ? c.attention_dropout : 0, false, false, choice.kernel};
   const Tensor out = sdpa(t, q, k, v, {}, args);
@@ -121,7 +121,7 @@ Tensor bert_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& b
   LayerStack stack;
   stack.count = c.layers;
   stack.mask = [](std::int64_t) { return Tensor(); };
-  stack.run = [&t, &c, &w, choice](std::int64_t i, const Tensor& x, const Tensor&) {
+  stack.run = [&t, &c, &w, choice](std::int64_t i, const Tensor& x, const Arguments&) {
     At here(t, "layer", static_cast<int>(i));
     return bert_layer(t, c, w.layers[static_cast<std::size_t>(i)], x, choice);
   };

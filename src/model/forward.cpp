@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "model/bart.h"
 #include "model/bert.h"
 #include "model/positions.h"
 #include "model/prompts.h"
@@ -40,9 +41,9 @@ Tensor gpt2_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& b
   stack.count = c.layers;
   stack.mask_is_argument = true;
   stack.mask = [mask = masks.full](std::int64_t) { return mask; };
-  stack.run = [&t, &c, &w, choice, positions](std::int64_t i, const Tensor& x, const Tensor& mask) {
+  stack.run = [&t, &c, &w, choice, positions](std::int64_t i, const Tensor& x, const Arguments& with) {
     At here(t, "layer", static_cast<int>(i));
-    return gpt2_layer(t, c, w.layers[static_cast<std::size_t>(i)], x, mask, choice);
+    return gpt2_layer(t, c, w.layers[static_cast<std::size_t>(i)], x, with.mask, choice);
   };
   hidden = run(t, stack, std::move(hidden));
   return apply_norm(t, c, w.final_norm, hidden);
@@ -62,9 +63,9 @@ Tensor llama_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& 
   LayerStack stack;
   stack.count = c.layers;
   stack.mask = [&c, masks](std::int64_t i) { return c.sliding(i) ? masks.sliding : masks.full; };
-  stack.run = [&t, &c, &w, choice, rotary, positions](std::int64_t i, const Tensor& x, const Tensor& mask) {
+  stack.run = [&t, &c, &w, choice, rotary, positions](std::int64_t i, const Tensor& x, const Arguments& with) {
     At here(t, "layer", static_cast<int>(i));
-    return llama_layer(t, c, w.layers[static_cast<std::size_t>(i)], x, mask, rotary.cos, rotary.sin, choice);
+    return llama_layer(t, c, w.layers[static_cast<std::size_t>(i)], x, with.mask, rotary.cos, rotary.sin, choice);
   };
   hidden = run(t, stack, std::move(hidden));
   return apply_norm(t, c, w.final_norm, hidden);
@@ -75,7 +76,7 @@ ModelOutput textbook(Tape& t, const ModelConfig& c, const Weights& w, const Batc
   LayerStack stack;
   stack.count = c.layers;
   stack.mask = [](std::int64_t) { return Tensor(); };
-  stack.run = [&t, &c, &w, kept](std::int64_t i, const Tensor& x, const Tensor&) {
+  stack.run = [&t, &c, &w, kept](std::int64_t i, const Tensor& x, const Arguments&) {
     At here(t, "layer", static_cast<int>(i));
     return textbook_layer(t, c, w.layers[static_cast<std::size_t>(i)], x, kept);
   };
@@ -97,6 +98,7 @@ ModelOutput forward(Tape& t, const ModelConfig& c, const Weights& w, const Batch
     attention.cache->states = prefix_of(t, c, w.prompt, batch.ids.size(0), w.token_embedding.dtype());
   else if (w.prompt)
     given = behind_prompt(t, w.prompt, embed(t, w, batch), batch.labels);
+  if (c.two_stacks()) return bart(t, c, w, batch, attention, run);
   if (c.encoder()) {
     const Tensor hidden = bert_body(t, c, w, batch, attention, run);
     InPhase phase(t.memory(), Phase::loss);
@@ -106,8 +108,8 @@ ModelOutput forward(Tape& t, const ModelConfig& c, const Weights& w, const Batch
   Tensor hidden = body(t, c, w, batch, given.embeddings, attention, run);
   InPhase phase(t.memory(), Phase::loss);
   ModelOutput out = loss_head(t, loss, std::move(hidden), w.head, given.labels);
-  if (attention.cache) out.cache = std::exchange(*attention.cache, {}).states;
-  if (!attention.uses_cache && c.architecture != Architecture::llama) out.cache.clear();
+  if (attention.cache) out.rest = std::exchange(*attention.cache, {}).states;
+  if (!attention.uses_cache && c.architecture != Architecture::llama) out.rest.clear();
   return out;
 }
 
@@ -136,7 +138,7 @@ EagerAttention run_attention(Tape& t, const AttentionChoice& choice, const Atten
   auto sink = std::make_shared<Tensor*>(&out.probabilities);
   out.out = run_part(
       t, true,
-      [attend, k, v, sink](const Tensor& queries, const Tensor&) {
+      [attend, k, v, sink](const Tensor& queries, const Arguments&) {
         EagerAttention a = attend(queries, k, v);
         if (Tensor* probabilities = std::exchange(*sink, nullptr)) *probabilities = a.probabilities;
         return a.out;

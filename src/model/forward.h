@@ -31,10 +31,11 @@ struct AttentionChoice {
 /// The repeated layers of one forward pass, ready to be run in order.
 struct LayerStack {
   std::int64_t count = 0;
-  /// Layer i on the hidden state. The mask is `mask(i)`, given by the caller.
-  std::function<Tensor(std::int64_t i, const Tensor& x, const Tensor& mask)> run;
+  /// Layer i on the hidden state. Its arguments, `mask(i)` and `states`, are given by the caller.
+  std::function<Tensor(std::int64_t i, const Tensor& x, const Arguments& given)> run;
   std::function<Tensor(std::int64_t i)> mask;
-  /// GPT-2's layers take the mask as a positional argument, so checkpointing one keeps it as an argument.
+  Tensor states;  ///< of a decoder behind an encoder: the encoder's last hidden state
+  /// GPT-2's and BART's layers take the mask as a positional argument, so checkpointing one keeps it as an argument.
   bool mask_is_argument = false;
 };
 /// Takes the only reference to x, so that it goes when the layers are done with it.

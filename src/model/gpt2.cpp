@@ -47,7 +47,7 @@ Tensor mlp_gpt2(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tens
   At here(t, "mlp");
   Tensor hidden = apply_linear(t, w.up, x);  // [b, s, f]
   hidden = run_part(
-      t, recomputed.activation, [&t, &c](const Tensor& h, const Tensor&) { return apply_activation(t, c.mlp, h); },
+      t, recomputed.activation, [&t, &c](const Tensor& h, const Arguments&) { return apply_activation(t, c.mlp, h); },
       hidden);
   hidden = apply_linear(t, w.down, hidden);
   return dropout(t, hidden, c.residual_dropout);
@@ -61,7 +61,8 @@ Tensor gpt2_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Te
   const RecomputedParts parts = choice.recomputed;  // by value: a segment outlives this call
   auto norm = [&](const NormWeights& weights, const Tensor& h) {
     return run_part(
-        t, parts.norms, [&t, &c, &weights](const Tensor& y, const Tensor&) { return apply_norm(t, c, weights, y); }, h);
+        t, parts.norms, [&t, &c, &weights](const Tensor& y, const Arguments&) { return apply_norm(t, c, weights, y); },
+        h);
   };
   Tensor hidden = norm(w.norm1, x);
   const EagerAttention attended =
@@ -70,7 +71,7 @@ Tensor gpt2_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Te
   residual = hidden;
   hidden = norm(w.norm2, hidden);
   const Tensor fed = run_part(
-      t, parts.mlp, [&t, &c, &w, parts](const Tensor& h, const Tensor&) { return mlp_gpt2(t, c, w, h, parts); },
+      t, parts.mlp, [&t, &c, &w, parts](const Tensor& h, const Arguments&) { return mlp_gpt2(t, c, w, h, parts); },
       hidden);
   hidden = add(t, residual, fed);
   return hidden;

@@ -63,7 +63,7 @@ Tensor gated(Tape& t, const LayerWeights& w, const Tensor& x, bool recomputed) {
   const Tensor up = apply_linear(t, w.up, x);
   if (t.grad_enabled && up->storage->category == Category::temporary) t.memory().reclassify(up, Category::boundary);
   return run_part(
-      t, true, [&t, up](const Tensor& g, const Tensor&) { return mul(t, silu(t, g), up); }, gate);
+      t, true, [&t, up](const Tensor& g, const Arguments&) { return mul(t, silu(t, g), up); }, gate);
 }
 
 Tensor mlp_llama(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x,
@@ -75,7 +75,7 @@ Tensor mlp_llama(Tape& t, const ModelConfig& c, const LayerWeights& w, const Ten
   } else {
     hidden = apply_linear(t, w.up, x);
     hidden = run_part(
-        t, recomputed.activation, [&t, &c](const Tensor& h, const Tensor&) { return apply_activation(t, c.mlp, h); },
+        t, recomputed.activation, [&t, &c](const Tensor& h, const Arguments&) { return apply_activation(t, c.mlp, h); },
         hidden);
   }
   hidden = apply_linear(t, w.down, hidden);
@@ -90,7 +90,8 @@ Tensor llama_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const T
   const RecomputedParts parts = choice.recomputed;  // by value: a segment outlives this call
   auto norm = [&](const NormWeights& weights, const Tensor& h) {
     return run_part(
-        t, parts.norms, [&t, &c, &weights](const Tensor& y, const Tensor&) { return apply_norm(t, c, weights, y); }, h);
+        t, parts.norms, [&t, &c, &weights](const Tensor& y, const Arguments&) { return apply_norm(t, c, weights, y); },
+        h);
   };
   Tensor hidden = norm(w.norm1, x);
   EagerAttention attended =
@@ -100,7 +101,7 @@ Tensor llama_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const T
   residual = hidden;
   hidden = norm(w.norm2, hidden);
   hidden = run_part(
-      t, parts.mlp, [&t, &c, &w, parts](const Tensor& h, const Tensor&) { return mlp_llama(t, c, w, h, parts); },
+      t, parts.mlp, [&t, &c, &w, parts](const Tensor& h, const Arguments&) { return mlp_llama(t, c, w, h, parts); },
       hidden);
   hidden = add(t, residual, hidden);
   return hidden;

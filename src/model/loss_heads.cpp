@@ -7,6 +7,7 @@
 #include "tape/linear.h"
 #include "tape/loss.h"
 #include "tape/view.h"
+#include "vramplan/model/config.h"
 
 namespace vramplan {
 namespace {
@@ -106,9 +107,16 @@ ModelOutput loss_head(Tape& t, const LossChoice& choice, Tensor hidden, const Te
     case LossForm::chunked: return chunked(t, choice, hidden, head, labels);
     case LossForm::fused_linear: return fused_linear(t, choice, hidden, head, labels);
     case LossForm::classification: return classification(t, choice, hidden, head, labels);
-    case LossForm::masked: break;  // of encoders only: masked_lm
+    case LossForm::masked:                       // of encoders only: masked_lm
+    case LossForm::sequence_to_sequence: break;  // of two stacks only: bart
   }
   return {};
+}
+
+LossForm own_loss(const ModelConfig& c) {
+  if (c.labels > 0) return LossForm::classification;
+  if (c.two_stacks()) return LossForm::sequence_to_sequence;
+  return c.encoder() ? LossForm::masked : LossForm::causal;
 }
 
 }  // namespace vramplan

@@ -8,8 +8,8 @@
 namespace vramplan {
 
 struct ModelOutput {
-  Tensor loss, logits;          ///< logits null where the caller never sees them
-  std::vector<Tensor> cache{};  ///< keys and values, when the model fills a cache
+  Tensor loss, logits;         ///< logits null where the caller never sees them
+  std::vector<Tensor> rest{};  ///< keys and values, when the model fills a cache; an encoder's last hidden state
 };
 
 /// Takes the only reference to hidden [b, s, h]; head [v, h], labels int64 [b, s], or [b] of a

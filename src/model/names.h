@@ -9,7 +9,8 @@ namespace vramplan {
 
 inline bool is_embedding(std::string_view name) {
   return name.find("embed_tokens") != std::string_view::npos || name.find(".wte.") != std::string_view::npos ||
-         name.find(".wpe.") != std::string_view::npos || name.find("_embeddings.") != std::string_view::npos;
+         name.find(".wpe.") != std::string_view::npos || name.find("_embeddings.") != std::string_view::npos ||
+         name.find("embed_positions") != std::string_view::npos || name == "model.shared.weight";
 }
 
 /// Where layer i stands in the state dict.
@@ -20,6 +21,7 @@ inline std::string layer_name(Architecture a, std::int64_t i) {
     case Architecture::bert: stack = "bert.encoder.layer."; break;
     case Architecture::roberta: stack = "roberta.encoder.layer."; break;
     case Architecture::distilbert: stack = "distilbert.transformer.layer."; break;
+    case Architecture::bart: stack = "model.decoder.layers."; break;
     default: break;
   }
   return stack + std::to_string(i) + ".";

@@ -71,7 +71,43 @@ Tensor one_mask(Tape& t, const Pairs& p, DType dtype, const AttentionChoice& cho
   return choice.eager ? additive(t, allowed, p, dtype) : expand(t, allowed, {p.b, 1, p.s, p.keys()});
 }
 
+/// fast_all: whether all of a mask are set, by way of their sum. Only its temporaries matter: they are.
+void ask_whether_all_are_set(Tape& t) {
+  const Tensor sum = t.memory().empty({}, DType::int64, "sum");
+  const Tensor answer = t.memory().empty({}, DType::boolean, "eq");
+}
+
+/// allowed_pairs without a window, and `kept` [b, s] says which keys are tokens: bool [b, 1, s, s].
+Tensor allowed_pairs_of(Tape& t, const Pairs& p, const Tensor& kept) {
+  Tensor k, q, heads, batches;  // locals of a Python function go in the other order
+  batches = arange(t, p.b);
+  heads = arange(t, 1);
+  q = view(t, shifted_positions(t, p.s, 0), {1, 1, p.s, 1});
+  k = view(t, shifted_positions(t, p.s, 0), {1, 1, 1, p.s});
+  Tensor causal;
+  {
+    const Tensor one = filled(t, {}, DType::boolean, 1, "new_ones");
+    const Tensor order = compare(t, Binary::less_equal, k, q, "le");
+    causal = compare(t, Binary::logical_and, one, order, "bitwise_and");
+  }
+  const Tensor keys = t.memory().empty({p.b, 1, 1, p.s}, DType::boolean, "index");
+  t.backend().unary(Unary::copy, keys, view(t, kept, {p.b, 1, 1, p.s}), 0);
+  return compare(t, Binary::logical_and, causal, keys, "bitwise_and");
+}
+
 }  // namespace
+
+Tensor mask_of_ones(Tape& t, std::int64_t b, std::int64_t s, DType dtype, bool eager) {
+  At here(t, "mask");
+  const Tensor ones = filled(t, {b, s}, DType::fp32, 1, "ones");
+  const Tensor kept = cast(t, ones, DType::boolean);
+  if (!eager) {
+    ask_whether_all_are_set(t);
+    return {};
+  }
+  const Pairs pairs{b, s, 0};
+  return additive(t, allowed_pairs_of(t, pairs, kept), pairs, dtype);
+}
 
 Tensor position_ids(Tape& t, std::int64_t s, std::int64_t before) {
   return view(t, shifted_positions(t, s, before), {1, s});

@@ -17,6 +17,10 @@ Tensor position_ids(Tape& t, std::int64_t s, std::int64_t before);
 Masks make_masks(Tape& t, const ModelConfig& c, std::int64_t b, std::int64_t s, std::int64_t before, DType dtype,
                  const AttentionChoice& choice);
 
+/// The same of a decoder that is given a mask of ones over b sequences of s tokens (BART's makes it itself): whether
+/// it hides anything is looked up, and with eager attention it becomes part of the additive mask.
+Tensor mask_of_ones(Tape& t, std::int64_t b, std::int64_t s, DType dtype, bool eager);
+
 struct Rotary {
   Tensor cos, sin;  ///< [1, s, d]
 };

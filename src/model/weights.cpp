@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "model/adapters.h"
+#include "model/bart_weights.h"
 #include "model/bert_weights.h"
 #include "model/names.h"
 #include "model/projections.h"
@@ -71,6 +72,10 @@ LayerWeights make_layer(WeightBuilder& b, const ModelConfig& c, std::int64_t i) 
   const std::string at = layer_name(c.architecture, i);
   if (b.storage) return load_llama_layer(b, at, c);
   if (c.encoder()) return make_bert_layer(b, at, c);
+  if (c.two_stacks()) {
+    CrossAttention cross;
+    return make_bart_decoder_layer(b, at, c, cross);
+  }
   return c.architecture == Architecture::gpt2 ? make_gpt2_layer(b, at, c) : make_llama_layer(b, at, c);
 }
 
@@ -121,6 +126,7 @@ const char* head_name(const ModelConfig& c) { return c.labels > 0 ? "score.weigh
 
 /// As its class makes it (from_config).
 void make_model(WeightBuilder& b, Tape& t, const ModelConfig& c, Weights& w) {
+  if (c.two_stacks()) return make_bart(b, c, w);
   if (c.encoder()) {
     make_bert_embeddings(b, c, w);
     make_layers(b, t, c, w);
@@ -239,6 +245,10 @@ std::int64_t layer_parameter_count(const ModelConfig& c) {
 std::int64_t parameter_count(const ModelConfig& c) {
   WeightBuilder b(nullptr, DType::fp32);
   Weights w;
+  if (c.two_stacks()) {
+    make_bart(b, c, w);
+    return b.elements;
+  }
   if (c.encoder()) {
     make_bert_embeddings(b, c, w);
     make_bert_head(b, c, w);

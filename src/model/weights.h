@@ -51,12 +51,28 @@ struct MaskedHead {
   Tensor bias;  ///< of the logits
 };
 
+/// What a decoder's layer has besides, to look at the encoder's last hidden state.
+struct CrossAttention {
+  LinearWeights q, k, v, out;
+  NormWeights norm;
+};
+
+/// The encoder of a sequence-to-sequence model; its tokens' embedding is the decoder's.
+struct SourceWeights {
+  Tensor position_embedding;
+  std::vector<LayerWeights> layers;
+  NormWeights embedding_norm;
+};
+
 struct Weights {
   Tensor token_embedding, position_embedding;
   Tensor type_embedding;          ///< [kinds, h] of an encoder that has them
   Tensor position_ids, type_ids;  ///< buffers of an encoder, int64 [1, positions]
-  NormWeights embedding_norm;     ///< of an encoder
+  NormWeights embedding_norm;     ///< of an encoder, and of BART's decoder
   MaskedHead masked;
+  SourceWeights source;
+  std::vector<CrossAttention> cross;  ///< of each layer behind a source
+  Tensor logits_bias;                 ///< buffer [1, v] of BART
   std::vector<LayerWeights> layers;
   NormWeights final_norm;
   std::vector<Tensor> replaced;  ///< frozen originals of modules that are trained whole

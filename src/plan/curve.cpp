@@ -68,7 +68,7 @@ std::vector<std::int64_t> ladder(const Curve& c) {
 /// Cuts from the dynamic programme, each run; the one with the lowest peak before the optimizer. The programme knows
 /// the layers, the run also knows the head.
 void add_uneven(Curve& curve, const Estimate& without, std::int64_t layer_parameters) {
-  if (curve.points.size() < 2 || curve.textbook.boundary == Bytes()) return;
+  if (curve.job.model.two_stacks() || curve.points.size() < 2 || curve.textbook.boundary == Bytes()) return;
   const std::vector<ChainLayer> chain = chain_of(curve, without, layer_parameters);
   const std::vector<std::int64_t> segments = ladder(curve);
   std::vector<Checkpointing> ways(segments.size());
@@ -95,7 +95,7 @@ Curve segments_curve(const Job& job) {
   plain.run.checkpoint = {};
   const Estimate without = assess(plain);
   curve.without = point_of(without, 0, without.step_flops);
-  const std::int64_t layers = job.model.layers;
+  const std::int64_t layers = job.model.most_segments();
   curve.points.resize(static_cast<std::size_t>(layers));
   parallel_for(curve.points.size(), [&](std::size_t i) {
     const auto n = static_cast<std::int64_t>(i) + 1;
@@ -108,7 +108,8 @@ Curve segments_curve(const Job& job) {
                })->segments;
   curve.root = std::clamp<std::int64_t>(std::llround(std::sqrt(static_cast<double>(layers))), 1, layers);
   Job shorter = plain;
-  shorter.model.layers = std::max<std::int64_t>(layers - 1, 1);
+  for (std::int64_t* n : {&shorter.model.layers, &shorter.model.source.layers})
+    if (*n > 1) --*n;
   const Estimate less = assess(shorter);
   curve.textbook = textbook_of(curve, less.held);
   add_uneven(curve, without, without.trainable - less.trainable);

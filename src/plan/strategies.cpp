@@ -46,7 +46,7 @@ std::vector<Checkpointing> all_strategies(const ModelConfig& model, std::int64_t
   for (const CheckpointKind kind :
        {CheckpointKind::segments, CheckpointKind::sequential, CheckpointKind::every, CheckpointKind::first}) {
     const bool one_is_new = kind == CheckpointKind::segments || kind == CheckpointKind::first;
-    for (std::int64_t n = one_is_new ? 1 : 2; n <= model.layers; n += step) out.push_back(numbered(kind, n));
+    for (std::int64_t n = one_is_new ? 1 : 2; n <= model.most_segments(); n += step) out.push_back(numbered(kind, n));
   }
   return out;
 }
@@ -96,10 +96,10 @@ std::vector<Checkpointing> near(const Checkpointing& found, std::int64_t step, s
 Plan least_recompute(const Job& job, const PlanOptions& options) {
   constexpr std::int64_t kSamples = 12;
   need_card(job);
-  const std::int64_t layers = job.model.layers, step = options.thorough ? 1 : (layers + kSamples - 1) / kSamples;
+  const std::int64_t layers = job.model.most_segments(),
+                     step = options.thorough ? 1 : (layers + kSamples - 1) / kSamples;
   Plan plan;
-  plan.question = fmt::format("the least recomputation with which micro-batch {} x {} tokens fits", job.run.micro_batch,
-                              job.run.seq);
+  plan.question = fmt::format("the least recomputation with which micro-batch {} fits", batch_word(job.run));
   std::vector<double> flops;
   add_candidates(plan, job, all_strategies(job.model, step), flops);
   choose(plan, options);

@@ -104,11 +104,12 @@ ModelConfig model(const JsonObject& m) {
   const std::string source = m.text("source");
   if (source == "textbook") return textbook(m);
   const std::string kind = m.text_or("class", "");
-  if (source != "hf" || (kind != "causal_lm" && kind != "sequence_classification" && kind != "masked_lm"))
+  if (source != "hf" ||
+      (kind != "causal_lm" && kind != "sequence_classification" && kind != "masked_lm" && kind != "seq2seq_lm"))
     throw NotExpressed{source == "hf" ? "model class " + m.text_or("class", "?") : "models of " + source};
   try {
     const ModelConfig c = model_config_of(m.raw("config"), m.text_or("family", "config")).config;
-    if (c.encoder() != (kind == "masked_lm"))
+    if (c.encoder() != (kind == "masked_lm") || c.two_stacks() != (kind == "seq2seq_lm"))
       throw NotExpressed{"model class " + kind + " of " + m.text_or("family", "?")};
     return kind != "sequence_classification" ? c : classifier(c, m.object("config").integer_or("num_labels", 2));
   } catch (const UserError& e) {
@@ -178,17 +179,15 @@ void inputs(const JsonObject& in, GoldenCase& g) {
       t.lora = lora(l);
     if (g.config.architecture == Architecture::textbook) throw NotExpressed{"LoRA on this architecture"};
   }
+  t.loss.form = own_loss(g.config);
   if (in.has("loss")) {
     const JsonObject l = in.object("loss");
     t.loss.form = word(kLosses, l.text("form"), "loss");
     t.loss.chunks = l.integer_or("chunks", t.loss.chunks);
     t.loss.upcast = l.boolean_or("upcast", true);
   }
-  if (g.config.encoder()) t.loss.form = LossForm::masked;
-  if (g.config.labels > 0) {
-    t.loss.form = LossForm::classification;
-    t.loss.labels = g.config.labels;
-  }
+  t.target_seq = in.integer_or("s_target", 0);
+  if (g.config.labels > 0) t.loss.labels = g.config.labels;
   if (in.has("fp8")) t.fp8 = word(kFp8Recipes, in.text("fp8"), "fp8 recipe");
   if (in.has("quant")) {
     const JsonObject q = in.object("quant");

@@ -63,6 +63,22 @@ constexpr std::array kHarmless{"architectures",
                                "qa_dropout",
                                "seq_classif_dropout",
                                "tie_weights_",
+                               "classif_dropout",
+                               "decoder_start_token_id",
+                               "forced_bos_token_id",
+                               "forced_eos_token_id",
+                               "early_stopping",
+                               "length_penalty",
+                               "max_length",
+                               "min_length",
+                               "no_repeat_ngram_size",
+                               "num_beams",
+                               "init_std",
+                               "gradient_checkpointing",
+                               "save_step",
+                               "extra_pos_embeddings",
+                               "force_bos_token_to_be_generated",
+                               "add_bias_logits",
                                "chunk_size_feed_forward"};
 
 // Keys that change what a step needs, and that this reader does not model: never to be ignored.
@@ -220,13 +236,48 @@ void read_distilbert(const JsonObject& o, ModelConfig& c) {
   finish_encoder(o, c);
 }
 
-constexpr std::array<Type, 7> kTypes{{{"gpt2", read_gpt2},
+void read_bart(const JsonObject& o, ModelConfig& c) {
+  c.architecture = Architecture::bart;
+  c.hidden = o.integer_or("d_model", 1024);
+  c.layers = o.integer_or("decoder_layers", 12);
+  c.heads = c.kv_heads = o.integer_or("decoder_attention_heads", 16);
+  c.ffn = o.integer_or("decoder_ffn_dim", 4096);
+  c.source = {o.integer_or("encoder_layers", 12), o.integer_or("encoder_attention_heads", 16),
+              o.integer_or("encoder_ffn_dim", 4096)};
+  c.vocab = o.integer_or("vocab_size", 50265);
+  c.positions = o.integer_or("max_position_embeddings", 1024);
+  c.mlp = activation(o, "activation_function", o.text_or("activation_function", "gelu"));
+  if (c.mlp == MlpKind::swiglu)
+    o.fail("activation_function", "silu is not modelled in a BART block", "known: gelu, gelu_new, relu");
+  c.norm = NormKind::layer_norm;
+  c.position = PositionKind::learned;
+  c.tied = o.boolean_or("tie_word_embeddings", true);
+  c.qkv_bias = c.out_bias = c.mlp_bias = true;
+  c.embedding_dropout = c.residual_dropout = o.number_or("dropout", 0.1);
+  c.attention_dropout = o.number_or("attention_dropout", 0);
+  c.activation_dropout = o.number_or("activation_dropout", 0);
+  c.scales_embedding = o.boolean_or("scale_embedding", false);
+  if (c.heads > 0) c.head_dim = c.hidden / c.heads;
+  if (!c.tied) o.fail("tie_word_embeddings", "a sequence-to-sequence model with a head of its own is not modelled");
+  for (const char* key : {"encoder_layerdrop", "decoder_layerdrop"})
+    if (o.number_or(key, 0) > 0) o.fail(key, "layers that are left out at random are not modelled", "known: 0");
+  for (const char* key : {"normalize_before", "add_final_layer_norm", "static_position_embeddings"})
+    if (o.boolean_or(key, false)) o.fail(key, "this older form of BART is not modelled", "known: false");
+  if (!o.boolean_or("normalize_embedding", true))
+    o.fail("normalize_embedding", "this older form of BART is not modelled", "known: true");
+  o.boolean_or("is_encoder_decoder", true);
+  // Names that the attributes above have in other models, which files carry besides.
+  for (const char* key : {"num_hidden_layers", "num_attention_heads", "hidden_size"}) o.has(key);
+}
+
+constexpr std::array<Type, 8> kTypes{{{"gpt2", read_gpt2},
                                       {"llama", read_llama},
                                       {"mistral", read_mistral},
                                       {"qwen2", read_qwen2},
                                       {"bert", read_bert},
                                       {"roberta", read_roberta},
-                                      {"distilbert", read_distilbert}}};
+                                      {"distilbert", read_distilbert},
+                                      {"bart", read_bart}}};
 
 const Type& type_named(const JsonObject& o, const std::string& name) {
   std::vector<std::string> names;
@@ -235,7 +286,7 @@ const Type& type_named(const JsonObject& o, const std::string& name) {
     names.emplace_back(t.name);
   }
   o.fail("model_type", fmt::format("the model_type '{}' is not modelled", name),
-         did_you_mean(name, names, "known: gpt2, llama, mistral, qwen2, bert, roberta, distilbert"));
+         did_you_mean(name, names, "known: gpt2, llama, mistral, qwen2, bert, roberta, distilbert, bart"));
 }
 
 template <std::size_t N>
@@ -281,13 +332,23 @@ void check_model_config(const ModelConfig& c, const std::string& where) {
        "set vocab_size");
   need(c.heads % c.kv_heads == 0, fmt::format("{} heads cannot share {} key/value heads", c.heads, c.kv_heads),
        "heads must be a multiple of key/value heads");
-  need((c.architecture != Architecture::gpt2 && !c.encoder()) || c.head_dim * c.heads == c.hidden,
+  need((c.architecture != Architecture::gpt2 && !c.encoder() && !c.two_stacks()) || c.head_dim * c.heads == c.hidden,
        fmt::format("{} heads do not divide a hidden size of {}", c.heads, c.hidden),
        "hidden must be a multiple of heads");
   need(c.position != PositionKind::rotary || c.head_dim % 2 == 0,
        fmt::format("rotary embeddings need an even head size, not {}", c.head_dim), "check hidden and heads");
+  if (c.architecture == Architecture::bart) {
+    need(c.source.layers >= 1 && c.source.heads >= 1 && c.source.ffn >= 1,
+         "every size of the encoder must be at least 1",
+         "check encoder_layers, encoder_attention_heads and encoder_ffn_dim");
+    need(c.hidden % c.source.heads == 0,
+         fmt::format("{} heads do not divide a hidden size of {}", c.source.heads, c.hidden),
+         "d_model must be a multiple of encoder_attention_heads");
+    need(c.source.layers <= 100000 && c.source.ffn <= (std::int64_t{1} << 40),
+         "a size of the model is beyond any hardware", "check the numbers");
+  }
   need(!c.window || *c.window >= 1, "the sliding window must be at least 1", "use null for full attention");
-  for (double p : {c.embedding_dropout, c.attention_dropout, c.residual_dropout})
+  for (double p : {c.embedding_dropout, c.attention_dropout, c.residual_dropout, c.activation_dropout})
     need(p >= 0 && p < 1, "a dropout must be at least 0 and below 1", "check the dropout fields");
   for (std::int64_t n : {c.layers, c.hidden, c.heads, c.kv_heads, c.head_dim, c.ffn, c.vocab, c.positions})
     need(n <= (std::int64_t{1} << 40), "a size of the model is beyond any hardware", "check the numbers");

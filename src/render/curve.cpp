@@ -103,9 +103,8 @@ std::string curve_table(const Curve& c, const TextStyle& style) {
           p.segments == c.best   ? "<- lowest peak"
           : p.segments == c.root ? "<- square root of L"
                                  : "");
-  return fmt::format("{}: memory against the number of segments, {} layers, micro-batch {} x {} tokens\n\n{}\n{}",
-                     c.job.model.name, c.points.size(), c.job.run.micro_batch, c.job.run.seq, t.str(),
-                     why(c) + uneven_line(c) + reference_lines(c));
+  return fmt::format("{}: memory against the number of segments, {} layers, micro-batch {}\n\n{}\n{}", c.job.model.name,
+                     c.points.size(), batch_word(c.job.run), t.str(), why(c) + uneven_line(c) + reference_lines(c));
 }
 
 std::string curve_json(const Curve& c) {

@@ -53,6 +53,10 @@ json model_json(const ModelConfig& m) {
          {"residual_dropout", m.residual_dropout}};
   j["window"] = m.window ? json(*m.window) : json();
   j["full_layers"] = m.full_layers;
+  j["activation_dropout"] = m.activation_dropout;
+  j["scales_embedding"] = m.scales_embedding;
+  j["source"] =
+      m.two_stacks() ? json{{"layers", m.source.layers}, {"heads", m.source.heads}, {"ffn", m.source.ffn}} : json();
   j["token_types"] = m.token_types;
   j["first_position"] = m.first_position;
   return j;
@@ -62,6 +66,7 @@ json job_json(const Job& job) {
   const TrainOptions& r = job.run;
   json run{{"micro_batch", r.micro_batch},
            {"seq", r.seq},
+           {"target_seq", job.model.two_stacks() ? json(target_length(r)) : json()},
            {"accumulate", r.accumulate},
            {"precision", word_for(kPrecisions, r.precision)},
            {"optimizer", optimizer_word(r.optimizer)},

@@ -65,6 +65,8 @@ void add_settings(std::vector<Column>& c) {
   c.push_back({"gpu", [](const Estimate& e) { return e.job.card ? json(e.job.card->id) : json(); }});
   c.push_back({"micro_batch", [](const Estimate& e) { return json(e.job.run.micro_batch); }});
   c.push_back({"seq", [](const Estimate& e) { return json(e.job.run.seq); }});
+  c.push_back({"target_seq",
+               [](const Estimate& e) { return e.job.model.two_stacks() ? json(target_length(e.job.run)) : json(); }});
   c.push_back({"accumulate", [](const Estimate& e) { return json(e.job.run.accumulate); }});
   c.push_back({"precision", [](const Estimate& e) { return json(word_for(kPrecisions, e.job.run.precision)); }});
   c.push_back({"optimizer", [](const Estimate& e) { return json(optimizer_word(e.job.run.optimizer)); }});

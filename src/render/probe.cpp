@@ -110,12 +110,12 @@ json card_of(const ProbedCard& c) {
 std::string probe_table(const Probe& p) {
   std::string out = p.why_not_cuda.empty() ? std::string() : fmt::format("no GPU ({}): on the host\n", p.why_not_cuda);
   const std::string where = p.backend == "dry" ? "nowhere" : p.backend == "cuda" ? "on the card" : "on the host";
-  out += fmt::format("{}: {} {}, micro-batch {} x {} tokens, {}, checkpoint {}\n",
+  out += fmt::format("{}: {} {}, micro-batch {}, {}, checkpoint {}\n",
                      p.backend == "dry" ? "predicted"
                      : agrees(p)        ? "agrees"
                                         : "DISAGREES",
-                     p.job.model.name, where, p.job.run.micro_batch, p.job.run.seq,
-                     word_for(kPrecisions, p.job.run.precision), checkpoint_word(p.job.run.checkpoint));
+                     p.job.model.name, where, batch_word(p.job.run), word_for(kPrecisions, p.job.run.precision),
+                     checkpoint_word(p.job.run.checkpoint));
   out += tensors(p) + card(p);
   if (p.backend == "host") out += fmt::format("  the process grew by {} at most\n", format_bytes(p.resident));
   out += times(p) + bitwise(p);

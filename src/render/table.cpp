@@ -158,10 +158,10 @@ std::string Table::str(std::string_view indent) const {
 
 std::string job_line(const Estimate& e) {
   const TrainOptions& r = e.job.run;
-  return fmt::format("{}, {} parameters{}; micro-batch {} x {} tokens, {}, {} ({}), attention {}, checkpoint {}",
-                     e.job.model.name, format_count(e.parameters),
+  return fmt::format("{}, {} parameters{}; micro-batch {}, {}, {} ({}), attention {}, checkpoint {}", e.job.model.name,
+                     format_count(e.parameters),
                      e.trainable == e.parameters ? "" : fmt::format(" ({} trainable)", format_count(e.trainable)),
-                     r.micro_batch, r.seq, word_for(kPrecisions, r.precision), optimizer_word(r.optimizer),
+                     batch_word(r), word_for(kPrecisions, r.precision), optimizer_word(r.optimizer),
                      word_for(kForms, r.optimizer.form), word_for(kAttentions, r.attention),
                      checkpoint_word(r.checkpoint));
 }

@@ -356,8 +356,9 @@ EagerAttention eager_attention_gpt2(Tape& t, const Tensor& q, const Tensor& k, c
   return {transpose(t, out, 1, 2), weights};
 }
 
-EagerAttention eager_attention_bert(Tape& t, const Tensor& q, const Tensor& k, const Tensor& v, const EagerArgs& args) {
-  Tensor weights = scores_of(t, q, k, {}, args.scale);
+EagerAttention eager_attention_bert(Tape& t, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
+                                    const EagerArgs& args) {
+  Tensor weights = scores_of(t, q, k, mask, args.scale);
   weights = softmax(t, weights);
   weights = drop_probabilities(t, weights, args);
   const Tensor out = matmul(t, weights, v);

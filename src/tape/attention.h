@@ -49,8 +49,9 @@ EagerAttention eager_attention_llama(Tape& t, const Tensor& q, const Tensor& k, 
                                      const EagerArgs& args);
 EagerAttention eager_attention_gpt2(Tape& t, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
                                     const EagerArgs& args);
-/// BERT's: nothing is masked, and the product casts the probabilities where it has to.
-EagerAttention eager_attention_bert(Tape& t, const Tensor& q, const Tensor& k, const Tensor& v, const EagerArgs& args);
+/// BERT's and BART's: the product casts the probabilities where it has to.
+EagerAttention eager_attention_bert(Tape& t, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
+                                    const EagerArgs& args);
 /// Dropout of attention probabilities and the copies that `args` asks to keep.
 Tensor drop_probabilities(Tape& t, const Tensor& probabilities, const EagerArgs& args);
 

@@ -13,7 +13,8 @@ class Ticket;
 struct Frame : Counted {
   ~Frame() = default;
   Segment segment;
-  Tensor x, given;
+  Tensor x;
+  Arguments given;
   std::uint64_t random_call = 0;
   std::optional<DType> autocast;
   std::vector<Ticket*> tickets;  ///< null where its node is gone
@@ -106,7 +107,12 @@ void Frame::recompute(Tape& t) {
   done = true;
 }
 
-Tensor non_reentrant(Tape& t, const Segment& segment, const Tensor& x, const Tensor& given) {
+/// The segment's input, and the states it looks at, are what the checkpoint keeps.
+void mark_boundary(Tape& t, const Tensor& x) {
+  if (x && x->storage->category != Category::input) t.memory().reclassify(x, Category::boundary);
+}
+
+Tensor non_reentrant(Tape& t, const Segment& segment, const Tensor& x, const Arguments& given) {
   if (!t.grad_enabled) return segment(x, given);
   Ref<Frame> frame = make_ref<Frame>();
   frame->segment = segment;
@@ -114,7 +120,8 @@ Tensor non_reentrant(Tape& t, const Segment& segment, const Tensor& x, const Ten
   frame->given = given;
   frame->random_call = t.random_calls;
   frame->autocast = t.autocast();
-  if (x->storage->category != Category::input) t.memory().reclassify(x, Category::boundary);
+  mark_boundary(t, x);
+  mark_boundary(t, given.states);
   IssueTickets issue(std::move(frame));
   Hooked hooked(t, issue);
   return segment(x, given);
@@ -135,41 +142,52 @@ Tensor sent_to_host(Tape& t, const Tensor& x) {
   return y;
 }
 
+/// A leaf that stands for `x` in the graph that is made anew.
+Tensor leaf_of(Tape& t, const Tensor& x) {
+  Tensor leaf = x ? t.detached(x) : Tensor();
+  if (leaf) leaf->requires_grad = x.requires_grad();
+  return leaf;
+}
+
 /// CheckpointFunction.backward. Python has seen what arrives here.
 Grads reentrant_backward(Tape& t, Node& n, Grads& dy) {
-  const Tensor given = n.get(t, 1);
+  const Tensor mask = n.get(t, 1), kept_states = n.get(t, 2);
   const Tensor x = n.rare->attribute ? fetched(t, Tensor(n.rare->attribute)) : n.get(t, 0);
   const Tensor gradient = dy[0];
   gradient->pinned = true;
-  Tensor detached = t.detached(x);
-  detached->requires_grad = x.requires_grad();
+  const Tensor detached = leaf_of(t, x), states = leaf_of(t, kept_states);
   const bool on_host = static_cast<bool>(n.rare->attribute);
   if (on_host) t.enter_autocast(n.rare->autocast);  // custom_bwd: all of it runs in the region of the forward
   Tensor out;
   {
     Recomputing state(t, n.rare->random_call, n.rare->autocast);
-    out = n.rare->segment(detached, given);
+    out = n.rare->segment(detached, {mask, states});
   }
   t.backward(out, gradient);
   if (on_host) t.leave_autocast();
-  return {Tensor(detached->grad)};  // whose only owner is then the engine: a leaf takes it without a copy
+  // The engine is then their only owner: a leaf takes its gradient without a copy.
+  if (!states) return {Tensor(detached->grad)};
+  return {Tensor(detached->grad), Tensor(states->grad)};
 }
 
 /// A function that keeps what it is given as an attribute, and so as long as the graph.
-Segment bound(const Segment& segment, const Tensor& given) {
-  return [segment, given](const Tensor& x, const Tensor&) { return segment(x, given); };
+Segment bound(const Segment& segment, const Arguments& given) {
+  return [segment, given](const Tensor& x, const Arguments&) { return segment(x, given); };
 }
 
-Tensor reentrant(Tape& t, const Segment& segment, const Tensor& x, const Tensor& given, bool on_host) {
-  auto node = t.record("CheckpointFunctionBackward", reentrant_backward, {&x});
+Tensor reentrant(Tape& t, const Segment& segment, const Tensor& x, const Arguments& given, bool on_host) {
+  constexpr const char* kName = "CheckpointFunctionBackward";
+  auto node = given.states ? t.record(kName, reentrant_backward, {&x, &given.states})
+                           : t.record(kName, reentrant_backward, {&x});
   if (node) {
     node->more().segment = on_host ? bound(segment, given) : segment;
     node->more().random_call = t.random_calls;
     node->more().autocast = t.autocast();
     if (on_host) node->more().attribute = sent_to_host(t, x).ref();
     t.save(node, on_host ? Tensor() : x);
-    node->keep_for_backward(Saved(on_host ? Tensor() : given));
-    if (!on_host && x->storage->category != Category::input) t.memory().reclassify(x, Category::boundary);
+    for (const Tensor* argument : {&given.mask, &given.states})
+      node->keep_for_backward(Saved(on_host ? Tensor() : *argument));
+    if (!on_host) mark_boundary(t, x), mark_boundary(t, given.states);
   }
   Tensor y;
   {
@@ -181,7 +199,7 @@ Tensor reentrant(Tape& t, const Segment& segment, const Tensor& x, const Tensor&
 
 }  // namespace
 
-Tensor checkpoint(Tape& t, Recompute variant, const Segment& segment, const Tensor& x, const Tensor& given) {
+Tensor checkpoint(Tape& t, Recompute variant, const Segment& segment, const Tensor& x, const Arguments& given) {
   return variant == Recompute::non_reentrant ? non_reentrant(t, segment, x, given)
                                              : reentrant(t, segment, x, given, variant == Recompute::offloaded);
 }

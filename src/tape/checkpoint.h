@@ -18,6 +18,7 @@ namespace vramplan {
 ///                  (the checkpointer of unsloth)
 enum class Recompute { non_reentrant, reentrant, offloaded };
 
-Tensor checkpoint(Tape& t, Recompute variant, const Segment& segment, const Tensor& x, const Tensor& given = {});
+/// Offloaded segments take no states: their gradient would be lost.
+Tensor checkpoint(Tape& t, Recompute variant, const Segment& segment, const Tensor& x, const Arguments& given = {});
 
 }  // namespace vramplan

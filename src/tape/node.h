@@ -15,9 +15,14 @@ class Tape;
 struct Node;
 struct QuantisedWeight;
 
-/// A part of a model as a function of the hidden state and of one more tensor without gradient (a mask; may be null).
-/// What it captures is kept with it; what it is given is kept only until its backward has run.
-using Segment = std::function<Tensor(const Tensor& x, const Tensor& given)>;
+/// What a segment takes beside the hidden state; each may be null.
+struct Arguments {
+  Tensor mask;    ///< wants no gradient
+  Tensor states;  ///< an encoder's last hidden state, which gets a gradient from every layer that looks at it
+};
+/// A part of a model as a function of the hidden state. What it captures is kept with it; its arguments are kept only
+/// until its backward has run.
+using Segment = std::function<Tensor(const Tensor& x, const Arguments& given)>;
 
 using Grads = InlineVector<Tensor, 4>;
 /// Gradients of the outputs in, gradients of the inputs out (null where nobody wants one).

@@ -10,22 +10,23 @@ namespace {
 
 Tensor run_layers(const LayerStack& stack, const LayerRun& run, Tensor x) {
   for (std::int64_t i = run.first; i < run.first + run.count; ++i) {
-    const Tensor mask = stack.mask(i);
-    x = stack.run(i, x, mask);
+    const Arguments given{stack.mask(i), stack.states};
+    x = stack.run(i, x, given);
   }
   return x;
 }
 
 /// Hugging Face checkpoints a layer's call, so what the layer takes as an argument is saved, not captured.
 Segment one_layer(const LayerStack& stack, std::int64_t i) {
-  return [run = stack.run, i](const Tensor& x, const Tensor& mask) { return run(i, x, mask); };
+  return [run = stack.run, i](const Tensor& x, const Arguments& given) { return run(i, x, given); };
 }
 /// Captures the masks of its own layers and no others.
 Segment several_layers(const LayerStack& stack, const LayerRun& run) {
   std::vector<Tensor> masks;
   for (std::int64_t i = run.first; i < run.first + run.count; ++i) masks.push_back(stack.mask(i));
-  return [layer = stack.run, first = run.first, masks](Tensor x, const Tensor&) {
-    for (std::size_t i = 0; i < masks.size(); ++i) x = layer(first + static_cast<std::int64_t>(i), x, masks[i]);
+  return [layer = stack.run, first = run.first, masks](Tensor x, const Arguments& given) {
+    for (std::size_t i = 0; i < masks.size(); ++i)
+      x = layer(first + static_cast<std::int64_t>(i), x, {masks[i], given.states});
     return x;
   };
 }
@@ -85,9 +86,9 @@ RunStack layer_runner(const Checkpointing& policy) {
       if (!run.checkpointed)
         x = run_layers(stack, run, x);
       else if (mask_as_argument)
-        x = checkpoint(t, variant, one_layer(stack, run.first), x, stack.mask(run.first));
+        x = checkpoint(t, variant, one_layer(stack, run.first), x, {stack.mask(run.first), stack.states});
       else
-        x = checkpoint(t, variant, several_layers(stack, run), x);
+        x = checkpoint(t, variant, several_layers(stack, run), x, {{}, stack.states});
     }
     return x;
   };

@@ -19,6 +19,8 @@ DType loaded_type(const TrainOptions& o) {
   return o.quant ? autocast_type(o.precision).value_or(parameter_type(o.precision)) : parameter_type(o.precision);
 }
 
+std::int64_t target_length(const TrainOptions& o) { return o.target_seq > 0 ? o.target_seq : o.seq; }
+
 bool freezes_model(const TrainOptions& o) { return o.lora || o.prompt; }
 
 DType unquantised_type(const TrainOptions& o) { return o.quant && o.quant->upcast ? DType::fp32 : loaded_type(o); }

@@ -109,6 +109,7 @@ void Trainer::make_average() {
   copy(weights_.original_inverse_frequencies);
   copy(weights_.position_ids);
   copy(weights_.type_ids);
+  copy(weights_.logits_bias);
 }
 
 void Trainer::make_batch() {
@@ -127,7 +128,7 @@ void Trainer::make_batch() {
       options_.checkpoint.kind != CheckpointKind::none && options_.checkpoint.kind != CheckpointKind::selective;
   batch_.ids = memory_.empty({b, s}, DType::int64, "input_ids");
   const bool classifies = config_.labels > 0;
-  batch_.labels = memory_.empty(classifies ? Dims{b} : Dims{b, s}, DType::int64, "labels");
+  batch_.labels = memory_.empty(classifies ? Dims{b} : Dims{b, target_length(options_)}, DType::int64, "labels");
   backend.tokens(batch_.ids, config_.vocab, 1);
   backend.tokens(batch_.labels, classifies ? config_.labels : config_.vocab, 2);
 }
@@ -142,7 +143,7 @@ StepMarks::Micro Trainer::forward_backward() {
   {
     // The old loss, and with it the old graph, lives until the new one is bound.
     ModelOutput made = vramplan::forward(tape_, config_, weights_, batch_, attention_, run_, options_.loss);
-    if (!options_.keeps_output) made.logits.reset(), made.cache.clear();
+    if (!options_.keeps_output) made.logits.reset(), made.rest.clear();
     output_ = std::move(made);
   }
   if (type) tape_.leave_autocast();

@@ -16,6 +16,11 @@ std::string quant_word(const Quantisation& q) {
   return word_for(kQuantKinds, q.kind) + (q.doubled ? ",double" : "") + (q.upcast ? ",upcast" : "");
 }
 
+std::string batch_word(const TrainOptions& o) {
+  return fmt::format("{} x {} tokens{}", o.micro_batch, o.seq,
+                     o.target_seq > 0 ? fmt::format(" to {}", o.target_seq) : "");
+}
+
 std::string loss_word(const LossChoice& l) {
   const std::string form = word_for(kLosses, l.form);
   return l.form == LossForm::chunked          ? fmt::format("{}:{}", form, l.chunks)

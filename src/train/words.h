@@ -68,7 +68,8 @@ inline constexpr Word<LossForm> kLosses[]{{"causal", LossForm::causal},
                                           {"chunked", LossForm::chunked},
                                           {"fused-linear", LossForm::fused_linear},
                                           {"classification", LossForm::classification},
-                                          {"masked", LossForm::masked}};
+                                          {"masked", LossForm::masked},
+                                          {"seq2seq", LossForm::sequence_to_sequence}};
 inline constexpr Word<NormKind> kNorms[]{{"layer-norm", NormKind::layer_norm},
                                          {"rms-norm", NormKind::rms_norm_python},
                                          {"rms-norm-fused", NormKind::rms_norm_fused}};
@@ -80,9 +81,9 @@ inline constexpr Word<MlpKind> kMlps[]{{"gelu", MlpKind::gelu},
 inline constexpr Word<PositionKind> kPositions[]{
     {"learned", PositionKind::learned}, {"rotary", PositionKind::rotary}, {"none", PositionKind::none}};
 inline constexpr Word<Architecture> kArchitectures[]{
-    {"gpt2", Architecture::gpt2},       {"llama", Architecture::llama},          {"mistral", Architecture::mistral},
-    {"qwen2", Architecture::qwen2},     {"textbook", Architecture::textbook},    {"bert", Architecture::bert},
-    {"roberta", Architecture::roberta}, {"distilbert", Architecture::distilbert}};
+    {"gpt2", Architecture::gpt2},       {"llama", Architecture::llama},           {"mistral", Architecture::mistral},
+    {"qwen2", Architecture::qwen2},     {"textbook", Architecture::textbook},     {"bert", Architecture::bert},
+    {"roberta", Architecture::roberta}, {"distilbert", Architecture::distilbert}, {"bart", Architecture::bart}};
 
 /// The first name of a value.
 template <class T, std::size_t N>
@@ -111,6 +112,9 @@ bool read_optimizer_word(Optimizer& o, std::string_view name);
 
 /// "nf4,double,upcast"
 std::string quant_word(const Quantisation& q);
+
+/// "8 x 1024 tokens", with " to 128" where the target's length was given
+std::string batch_word(const TrainOptions& o);
 
 /// "chunked:8"
 std::string loss_word(const LossChoice& l);

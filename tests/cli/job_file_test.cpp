@@ -72,6 +72,7 @@ ordered_json flags_of(const GoldenCase& g, const ordered_json& config) {
                  {"use_cache", o.use_cache},
                  {"evaluate", o.evaluate}};
   if (o.optimizer.states == StateStorage::as_parameter) j["optimizer_form"] = word_for(kForms, o.optimizer.form);
+  if (o.target_seq > 0) j["target_seq"] = o.target_seq;
   if (o.ddp) j["ddp"] = word_for(kBuckets, o.bucket_views);
   if (o.clip) j["clip"] = *o.clip;
   if (o.quant) j["quant"] = quant_word(*o.quant);

@@ -133,7 +133,7 @@ TEST_CASE("the attention kernel is chosen as PyTorch chooses it") {
 TEST_CASE("non-reentrant recomputation stops at the last tensor needed") {
   EngineBench b;
   const Tensor x = b.leaf({64});
-  const Segment segment = [&](const Tensor& h, const Tensor&) {
+  const Segment segment = [&](const Tensor& h, const Arguments&) {
     return scale(b.tape, silu(b.tape, tanh(b.tape, h)), 2);
   };
   const Tensor y = checkpoint(b.tape, Recompute::non_reentrant, segment, x);
@@ -143,7 +143,9 @@ TEST_CASE("non-reentrant recomputation stops at the last tensor needed") {
   CHECK(b.made("mul") == 2);   // forward scale and its gradient
   EngineBench r;
   const Tensor z = r.leaf({64});
-  const Segment whole = [&](const Tensor& h, const Tensor&) { return scale(r.tape, silu(r.tape, tanh(r.tape, h)), 2); };
+  const Segment whole = [&](const Tensor& h, const Arguments&) {
+    return scale(r.tape, silu(r.tape, tanh(r.tape, h)), 2);
+  };
   r.tape.backward(mean_all(r.tape, checkpoint(r.tape, Recompute::reentrant, whole, z)));
   CHECK(r.made("silu") == 2);
   CHECK(r.made("mul") == 3);

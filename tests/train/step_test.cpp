@@ -269,7 +269,7 @@ TEST_CASE("held bytes with N segments are boundaries and the plain rest") {
       const StepMarks s = trainer.step();
       return trainer.ledger().live(s.micro[0].backward).requested - trainer.ledger().live(trainer.ready()).requested;
     };
-    const Bytes boundary = Bytes(2 * 2 * 8 * 16);  // b s h in bf16
+    const Bytes boundary = Bytes(2 * 2 * 8 * 16) * (m.config.two_stacks() ? 2 : 1);  // b s h in bf16
     const Bytes one = held({CheckpointKind::segments, 1, false});
     for (std::int64_t n = 2; n <= m.config.layers; ++n)
       CHECK(held({CheckpointKind::segments, n, false}) == one + boundary * static_cast<std::uint64_t>(n - 1));

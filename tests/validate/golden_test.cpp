@@ -22,7 +22,8 @@ TEST_CASE("every expressed case is exact") {
                        Row{"liger", 6, 6},          Row{"ddp", 12, 12},          Row{"loops2", 20, 20},
                        Row{"recompute", 56, 56},    Row{"quantised", 23, 23},    Row{"optimizers2", 35, 35},
                        Row{"bitsandbytes", 18, 18}, Row{"variations", 124, 124}, Row{"classification", 16, 16},
-                       Row{"adapters", 45, 45},     Row{"encoders", 21, 21},     Row{"fp8", 8, 8}}) {
+                       Row{"adapters", 45, 45},     Row{"encoders", 21, 21},     Row{"fp8", 8, 8},
+                       Row{"seq2seq", 16, 16}}) {
     const auto groups = validate_file(std::string(TEST_ROOT "/golden/") + r.group + ".jsonl");
     const ValidatedGroup& g = groups.front();
     // And so are the caching allocator's counters on both cards.

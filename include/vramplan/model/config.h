@@ -1,15 +1,22 @@
 // A language model as numbers: what a Hugging Face config.json says after its defaults are filled in.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 namespace vramplan {
 
-enum class Architecture { gpt2, llama, mistral, qwen2, textbook, bert, roberta, distilbert };
+enum class Architecture { gpt2, llama, mistral, qwen2, textbook, bert, roberta, distilbert, bart };
 enum class NormKind { layer_norm, rms_norm_python, rms_norm_fused };
 enum class MlpKind { gelu, gelu_new, gelu_tanh, relu, swiglu };
 enum class PositionKind { learned, rotary, none };
+
+/// The encoder of a sequence-to-sequence model, whose decoder is what the rest of the config describes.
+struct SourceStack {
+  std::int64_t layers = 0, heads = 0, ffn = 0;
+  bool operator==(const SourceStack&) const = default;
+};
 
 struct ModelConfig {
   Architecture architecture = Architecture::llama;
@@ -25,8 +32,11 @@ struct ModelConfig {
   std::optional<std::int64_t> window;  ///< sliding attention; nothing: full
   std::int64_t full_layers = 0;        ///< the first layers that attend fully although there is a window (Qwen2)
   double embedding_dropout = 0, attention_dropout = 0, residual_dropout = 0;
+  double activation_dropout = 0;  ///< between the activation function and the second feed-forward matrix (BART)
   double norm_eps = 1e-5, rope_theta = 10000;
+  bool scales_embedding = false;  ///< tokens' embeddings times the root of the hidden size (BART)
 
+  SourceStack source;               ///< layers 0: the model is one stack
   std::int64_t token_types = 0;     ///< of an encoder: kinds of tokens with an embedding of their own
   std::int64_t first_position = 0;  ///< of an encoder that leaves out positions up to its padding token's
 
@@ -35,8 +45,12 @@ struct ModelConfig {
     return architecture == Architecture::bert || architecture == Architecture::roberta ||
            architecture == Architecture::distilbert;
   }
+  /// An encoder reads the source, a decoder that looks at its last hidden state writes the target.
+  bool two_stacks() const { return source.layers > 0; }
+  /// Into how many segments the layers can be cut; two stacks are cut alike.
+  std::int64_t most_segments() const { return two_stacks() ? std::min(layers, source.layers) : layers; }
   /// Reads from left to right and predicts the next token.
-  bool decoder() const { return architecture != Architecture::textbook && !encoder(); }
+  bool decoder() const { return architecture != Architecture::textbook && !encoder() && !two_stacks(); }
   bool sliding(std::int64_t layer) const { return window.has_value() && layer >= full_layers; }
   bool operator==(const ModelConfig&) const = default;
 };
@@ -45,7 +59,7 @@ struct ModelConfig {
 ModelConfig classifier(ModelConfig c, std::int64_t labels);
 /// Elements of all trainable tensors; a tied embedding and head count once. Throws Overflow.
 std::int64_t parameter_count(const ModelConfig& c);
-/// Elements of one repeated layer.
+/// Elements of one repeated layer; of the decoder's where there are two stacks.
 std::int64_t layer_parameter_count(const ModelConfig& c);
 
 }  // namespace vramplan

@@ -13,7 +13,18 @@ namespace vramplan {
 ///   classification  transformers' ForSequenceClassification, single label: a head of its own, [labels, h], for all
 ///                   tokens, of whose logits each sequence's last are picked
 ///   masked        an encoder's ForMaskedLM: a dense layer and a norm before the logits, which are not cast
-enum class LossForm { causal, shifted, plain, smoothed, chunked, fused_linear, classification, masked };
+///   sequence_to_sequence  ForConditionalGeneration: the target's logits and a constant bias, which are not cast
+enum class LossForm {
+  causal,
+  shifted,
+  plain,
+  smoothed,
+  chunked,
+  fused_linear,
+  classification,
+  masked,
+  sequence_to_sequence
+};
 
 struct LossChoice {
   LossForm form = LossForm::causal;
@@ -22,5 +33,9 @@ struct LossChoice {
   std::int64_t labels = 2;  ///< of classification, as the model's config has it
   bool operator==(const LossChoice&) const = default;
 };
+
+struct ModelConfig;
+/// The loss that goes with the head its class has.
+LossForm own_loss(const ModelConfig& c);
 
 }  // namespace vramplan

@@ -94,6 +94,7 @@ enum class AttentionForm { sdpa, eager, flash, efficient, math };
 
 struct TrainOptions {
   std::int64_t micro_batch = 1, seq = 0;
+  std::int64_t target_seq = 0;  ///< tokens the decoder of a sequence-to-sequence model writes; 0: as many as it reads
   std::int64_t accumulate = 1;  ///< micro-batches per step
   Precision precision = Precision::bf16;
   Optimizer optimizer;
@@ -121,6 +122,8 @@ struct TrainOptions {
   bool operator==(const TrainOptions&) const = default;
 };
 
+/// Tokens of a sequence of labels.
+std::int64_t target_length(const TrainOptions& o);
 /// Whether the model is frozen and something beside it is trained.
 bool freezes_model(const TrainOptions& o);
 /// The type parameters are stored in.

@@ -1,0 +1,104 @@
+#include "model/bart_weights.h"
+
+#include <optional>
+
+#include "model/names.h"
+#include "tape/elementwise.h"
+
+namespace vramplan {
+namespace {
+
+/// Shapes of an attention's projections and of the feed-forward part do not depend on the number of heads.
+template <class Attention>
+void make_attention(WeightBuilder& b, const std::string& at, const ModelConfig& c, Attention& w) {
+  w.k = b.linear(at + "k_proj", c.hidden, c.hidden, true);
+  w.v = b.linear(at + "v_proj", c.hidden, c.hidden, true);
+  w.q = b.linear(at + "q_proj", c.hidden, c.hidden, true);
+  w.out = b.linear(at + "out_proj", c.hidden, c.hidden, true);
+}
+
+void make_feed_forward(WeightBuilder& b, const std::string& at, const ModelConfig& c, std::int64_t ffn,
+                       LayerWeights& w) {
+  w.up = b.linear(at + "fc1", c.hidden, ffn, true);
+  w.down = b.linear(at + "fc2", ffn, c.hidden, true);
+  w.norm2 = b.norm(at + "final_layer_norm", c);
+}
+
+LayerWeights make_encoder_layer(WeightBuilder& b, const std::string& at, const ModelConfig& c) {
+  LayerWeights w;
+  make_attention(b, at + "self_attn.", c, w);
+  w.norm1 = b.norm(at + "self_attn_layer_norm", c);
+  make_feed_forward(b, at, c, c.source.ffn, w);
+  return w;
+}
+
+/// Where parameters are booked while it lives; nowhere in counting mode.
+class InLayer {
+ public:
+  InLayer(WeightBuilder& b, std::int64_t i) {
+    if (b.tape()) here_.emplace(*b.tape(), "weights", static_cast<int>(i));
+  }
+
+ private:
+  std::optional<At> here_;
+};
+
+/// Each stack makes an embedding of its own, which is the shared one in the end.
+Tensor make_untied(WeightBuilder& b, const ModelConfig& c) {
+  if (!b.tape()) return {};
+  b.make("tied", {c.vocab, c.hidden});
+  return b.take_last().tensor;
+}
+
+Tensor make_positions(WeightBuilder& b, const std::string& at, const ModelConfig& c) {
+  return b.make(at + "embed_positions.weight", {c.positions + kUnusedPositions, c.hidden});
+}
+
+void make_encoder(WeightBuilder& b, const ModelConfig& c, SourceWeights& w) {
+  const std::string at = "model.encoder.";
+  w.position_embedding = make_positions(b, at, c);
+  for (std::int64_t i = 0; i < c.source.layers; ++i) {
+    const InLayer here(b, i);
+    w.layers.push_back(make_encoder_layer(b, at + "layers." + std::to_string(i) + ".", c));
+  }
+  w.embedding_norm = b.norm(at + "layernorm_embedding", c);
+}
+
+void make_decoder(WeightBuilder& b, const ModelConfig& c, Weights& w) {
+  const std::string at = "model.decoder.";
+  w.position_embedding = make_positions(b, at, c);
+  for (std::int64_t i = 0; i < c.layers; ++i) {
+    const InLayer here(b, i);
+    w.cross.emplace_back();
+    w.layers.push_back(make_bart_decoder_layer(b, layer_name(c.architecture, i), c, w.cross.back()));
+  }
+  w.embedding_norm = b.norm(at + "layernorm_embedding", c);
+}
+
+}  // namespace
+
+LayerWeights make_bart_decoder_layer(WeightBuilder& b, const std::string& at, const ModelConfig& c,
+                                     CrossAttention& cross) {
+  LayerWeights w;
+  make_attention(b, at + "self_attn.", c, w);
+  w.norm1 = b.norm(at + "self_attn_layer_norm", c);
+  make_attention(b, at + "encoder_attn.", c, cross);
+  cross.norm = b.norm(at + "encoder_attn_layer_norm", c);
+  make_feed_forward(b, at, c, c.ffn, w);
+  return w;
+}
+
+void make_bart(WeightBuilder& b, const ModelConfig& c, Weights& w) {
+  w.head = w.token_embedding = b.make("model.shared.weight", {c.vocab, c.hidden});
+  {
+    const Tensor of_encoder = make_untied(b, c);
+    make_encoder(b, c, w.source);
+    const Tensor of_decoder = make_untied(b, c);
+    make_decoder(b, c, w);
+  }
+  if (!b.tape()) return;
+  w.logits_bias = filled(*b.tape(), {1, c.vocab}, w.head.dtype(), 0, "buffer");
+  make_untied(b, c);  // the head's
+}
+
+}  // namespace vramplan
