@@ -46,6 +46,8 @@ float apply(Unary op, float x, float a) {
     case Unary::relu: return x > 0 ? x : 0;
     case Unary::mask_to_bias: return x != 0 ? 0 : a;
     case Unary::logical_not: return x != 0 ? 0.0F : 1.0F;
+    case Unary::sigmoid: return sigmoid(x);
+    case Unary::log_sigmoid: return std::min(x, 0.0F) - std::log1p(std::exp(-std::abs(x)));
   }
   return 0;
 }

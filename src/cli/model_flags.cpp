@@ -95,6 +95,7 @@ void ModelFlags::read(const Context& context, Job& job) const {
     job.model.embedding_dropout = job.model.attention_dropout = job.model.residual_dropout =
         number(dropout_, "--dropout");
   if (!dropout_.empty() && job.model.two_stacks()) job.model.activation_dropout = job.model.residual_dropout;
+  if (!dropout_.empty() && job.model.encoder()) job.model.classifier_dropout = job.model.residual_dropout;
 }
 
 void ModelFlags::settle_positions(Job& job) const {

@@ -264,19 +264,23 @@ Quantisation RunFlags::quantisation() const {
   return q;
 }
 
-LossChoice RunFlags::loss() const {
-  LossChoice l;
+void RunFlags::read_loss(Job& job) const {
+  if (loss_.empty()) {
+    job.run.loss.form = own_loss(job.model);
+    return;
+  }
+  LossChoice& l = job.run.loss;
   std::string_view rest = loss_;
   const std::string name = take_item(rest, ':');
   l.form = word(kLosses, name, "--loss", LossForm::causal);
-  if (!rest.empty()) {
-    if (l.form != LossForm::chunked && l.form != LossForm::classification)
-      throw UserError(fmt::format("'{}' takes no number", name), "--loss", "only chunked:N and classification:N do",
-                      Exit::usage);
-    (l.form == LossForm::chunked ? l.chunks : l.labels) =
-        parse_count(std::string(rest), l.form == LossForm::chunked ? "--loss chunked:N" : "--loss classification:N");
-  }
-  return l;
+  const bool chunked = l.form == LossForm::chunked, labels = classifies(l.form);
+  if (!rest.empty() && !chunked && !labels)
+    throw UserError(fmt::format("'{}' takes no number", name), "--loss",
+                    "only chunked:N, classification:N, multi-label:N and regression:N do", Exit::usage);
+  const std::string number(rest), flag = fmt::format("--loss {}:N", name);
+  if (chunked && !number.empty()) l.chunks = parse_count(number, flag.c_str());
+  const std::int64_t usual = l.form == LossForm::regression ? 1 : 2;
+  if (labels) job.model = classifier(job.model, number.empty() ? usual : parse_count(number, flag.c_str()));
 }
 
 void RunFlags::read_kept(TrainOptions& r) const {
@@ -341,9 +345,7 @@ void RunFlags::read(Job& job) const {
   r.attention = word(kAttentions, attention_, "--attention", AttentionForm::sdpa);
   read_kept(r);
   if (!lora_.empty()) r.lora = lora(job.model);
-  r.loss = loss();
-  if (loss_.empty()) r.loss.form = own_loss(job.model);
-  if (r.loss.form == LossForm::classification) job.model = classifier(job.model, r.loss.labels);
+  read_loss(job);
   r.prompt = prompt();
   if (!quant_.empty()) r.quant = quantisation();
   if (!fp8_.empty()) r.fp8 = word(kFp8Recipes, fp8_, "--fp8", Fp8Recipe::delayed);

@@ -18,7 +18,8 @@ class RunFlags {
   Lora lora(const ModelConfig& model) const;
   std::optional<PromptTuning> prompt() const;
   Quantisation quantisation() const;
-  LossChoice loss() const;
+  /// A classifier's labels are the model's.
+  void read_loss(Job& job) const;
   void read_kept(TrainOptions& r) const;
   void assume(Job& job) const;
 

@@ -32,7 +32,8 @@ template <class Need>
 void check_encoder(const Job& job, Need need) {
   const TrainOptions& r = job.run;
   const ModelConfig& m = job.model;
-  need((r.loss.form == LossForm::masked) == m.encoder(), "encoders predict masked tokens, and only they do", "--loss",
+  need((r.loss.form == LossForm::masked) == (m.encoder() && m.labels == 0),
+       "encoders predict masked tokens or classify, and only they predict masked tokens", "--loss",
        m.encoder() ? "leave it out: --loss masked" : "leave it out");
   need((r.loss.form == LossForm::sequence_to_sequence) == m.two_stacks(),
        "only a model with an encoder and a decoder has a source and a target, and it has no other loss", "--loss",
@@ -159,10 +160,9 @@ void check_job(const Job& job) {
        "the fused linear loss under autocast is not modelled", "--loss", "use --precision bf16, or another loss");
   need(r.loss.form == LossForm::causal || job.model.architecture != Architecture::textbook,
        "the textbook block has a loss of its own", "--loss", "name a model");
-  need((r.loss.form == LossForm::classification) == (job.model.labels > 0) && job.model.labels <= 1 << 24,
+  need(classifies(r.loss.form) == (job.model.labels > 0) && job.model.labels <= 1 << 24,
        "a classifier needs 1 to 16,777,216 labels", "--loss", "for example --loss classification:2");
-  need(!r.quant || r.loss.form != LossForm::classification, "a classifier in few bits is not modelled", "--quant",
-       "leave it out");
+  need(!r.quant || !classifies(r.loss.form), "a classifier in few bits is not modelled", "--quant", "leave it out");
   need(!r.quant || freezes_model(r), "a model in few bits is frozen: nothing is left to train", "--quant",
        "add --lora r=16");
   need(!r.quant || job.model.architecture != Architecture::gpt2, "GPT-2's Conv1D layers in few bits are not modelled",

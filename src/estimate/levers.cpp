@@ -81,7 +81,7 @@ Use checkpoint_layers(Job& j) {
 
 bool plain_loss(const Job& j) {
   return j.model.decoder() && j.run.loss.form != LossForm::chunked && j.run.loss.form != LossForm::fused_linear &&
-         j.run.loss.form != LossForm::classification && !j.run.keeps_output;
+         !classifies(j.run.loss.form) && !j.run.keeps_output;
 }
 
 Use chunked_loss(Job& j) {

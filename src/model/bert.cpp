@@ -141,4 +141,20 @@ ModelOutput masked_lm(Tape& t, const ModelConfig& c, const Weights& w, const Ten
   return {cross_entropy(t, view(t, logits, {-1, logits.size(-1)}), view(t, labels, {-1})), logits};
 }
 
+ModelOutput pooled_classifier(Tape& t, const ModelConfig& c, const Weights& w, const Tensor& hidden,
+                              const Tensor& labels, LossForm form) {
+  Tensor logits;
+  {
+    At here(t, "classifier");
+    Tensor x = view(t, slice(t, hidden, 1, 0, 1), {hidden.size(0), hidden.size(2)});
+    if (c.architecture == Architecture::roberta) x = dropout(t, x, c.classifier_dropout);
+    x = apply_linear(t, w.pooled.dense, x);
+    x = distilled(c) ? relu(t, x) : tanh(t, x);
+    x = dropout(t, x, c.classifier_dropout);
+    logits = apply_linear(t, w.pooled.out, x);
+  }
+  At here(t, "loss");
+  return {label_loss(t, form, logits, labels), logits};
+}
+
 }  // namespace vramplan

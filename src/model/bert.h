@@ -15,4 +15,8 @@ Tensor bert_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& b
 /// [b, s], in the logits' type.
 ModelOutput masked_lm(Tape& t, const ModelConfig& c, const Weights& w, const Tensor& hidden, const Tensor& labels);
 
+/// A classifier's dense layer on the first token's state; its logits [b, l] and the loss of `labels`.
+ModelOutput pooled_classifier(Tape& t, const ModelConfig& c, const Weights& w, const Tensor& hidden,
+                              const Tensor& labels, LossForm form);
+
 }  // namespace vramplan

@@ -78,6 +78,18 @@ void tie_head(WeightBuilder& b, const ModelConfig& c, Weights& w, const std::str
   settle(second);
 }
 
+/// BERT's pooler is a part of the model, those of the others of their heads.
+void make_pooled_head(WeightBuilder& b, const ModelConfig& c, PooledHead& w) {
+  const bool bert = c.architecture == Architecture::bert, roberta = c.architecture == Architecture::roberta;
+  if (!bert) initialise_positions(b, c);
+  w.dense = b.linear(bert      ? "bert.pooler.dense"
+                     : roberta ? "classifier.dense"
+                               : "pre_classifier",
+                     c.hidden, c.hidden, true);
+  if (bert) initialise_positions(b, c);
+  w.out = b.linear(roberta ? "classifier.out_proj" : "classifier", c.hidden, c.labels, true);
+}
+
 }  // namespace
 
 LayerWeights make_bert_layer(WeightBuilder& b, const std::string& at, const ModelConfig& c) {
@@ -108,6 +120,7 @@ void make_bert_embeddings(WeightBuilder& b, const ModelConfig& c, Weights& w) {
 }
 
 void make_bert_head(WeightBuilder& b, const ModelConfig& c, Weights& w) {
+  if (c.labels > 0) return make_pooled_head(b, c, w.pooled);
   initialise_positions(b, c);
   const Names n = names_of(c);
   w.masked.dense = b.linear(n.dense, c.hidden, c.hidden, true);

@@ -7,7 +7,7 @@ namespace vramplan {
 LayerWeights make_bert_layer(WeightBuilder& b, const std::string& at, const ModelConfig& c);
 /// What stands before the layers, with its buffers.
 void make_bert_embeddings(WeightBuilder& b, const ModelConfig& c, Weights& w);
-/// The masked-language-model head behind them. Its matrix is made, then tied to the token embedding.
+/// The head behind them: a classifier's, or for masked tokens, whose matrix is made, then tied to the token embedding.
 void make_bert_head(WeightBuilder& b, const ModelConfig& c, Weights& w);
 
 }  // namespace vramplan

@@ -102,7 +102,8 @@ ModelOutput forward(Tape& t, const ModelConfig& c, const Weights& w, const Batch
   if (c.encoder()) {
     const Tensor hidden = bert_body(t, c, w, batch, attention, run);
     InPhase phase(t.memory(), Phase::loss);
-    return masked_lm(t, c, w, hidden, batch.labels);
+    return c.labels > 0 ? pooled_classifier(t, c, w, hidden, batch.labels, loss.form)
+                        : masked_lm(t, c, w, hidden, batch.labels);
   }
   const auto body = c.architecture == Architecture::gpt2 ? gpt2_body : llama_body;
   Tensor hidden = body(t, c, w, batch, given.embeddings, attention, run);

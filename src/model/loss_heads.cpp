@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tape/elementwise.h"
+#include "tape/label_losses.h"
 #include "tape/linear.h"
 #include "tape/loss.h"
 #include "tape/view.h"
@@ -84,19 +85,26 @@ ModelOutput fused_linear(Tape& t, const LossChoice&, const Tensor& hidden, const
   return {fused_linear_cross_entropy(t, rows, head, view(t, targets, {-1})), {}};
 }
 
-ModelOutput classification(Tape& t, const LossChoice&, const Tensor& hidden, const Tensor& head, const Tensor& labels) {
+ModelOutput classification(Tape& t, const LossChoice& choice, const Tensor& hidden, const Tensor& head,
+                           const Tensor& labels) {
   Tensor logits = [&] {
     At here(t, "score");
     return linear(t, hidden, head, {});
   }();
   At here(t, "loss");
   LastTokens last = last_of_each(t, logits);
-  ModelOutput out{cross_entropy(t, view(t, last.logits, {-1, head.size(0)}), view(t, labels, {-1})), last.logits};
+  ModelOutput out{label_loss(t, choice.form, last.logits, labels), last.logits};
   logits.reset(), last.mask.reset(), last.positions.reset();  // as they go there
   return out;
 }
 
 }  // namespace
+
+Tensor label_loss(Tape& t, LossForm form, const Tensor& logits, const Tensor& labels) {
+  if (form == LossForm::multi_label) return binary_cross_entropy_with_logits(t, logits, labels);
+  if (form == LossForm::regression) return mse_loss(t, view(t, logits, labels.shape()), labels);
+  return cross_entropy(t, view(t, logits, {-1, logits.size(-1)}), view(t, labels, {-1}));
+}
 
 ModelOutput loss_head(Tape& t, const LossChoice& choice, Tensor hidden, const Tensor& head, const Tensor& labels) {
   switch (choice.form) {
@@ -106,7 +114,9 @@ ModelOutput loss_head(Tape& t, const LossChoice& choice, Tensor hidden, const Te
     case LossForm::smoothed: return smoothed(t, choice, hidden, head, labels);
     case LossForm::chunked: return chunked(t, choice, hidden, head, labels);
     case LossForm::fused_linear: return fused_linear(t, choice, hidden, head, labels);
-    case LossForm::classification: return classification(t, choice, hidden, head, labels);
+    case LossForm::classification:
+    case LossForm::multi_label:
+    case LossForm::regression: return classification(t, choice, hidden, head, labels);
     case LossForm::masked:                       // of encoders only: masked_lm
     case LossForm::sequence_to_sequence: break;  // of two stacks only: bart
   }

@@ -12,8 +12,9 @@ struct ModelOutput {
   std::vector<Tensor> rest{};  ///< keys and values, when the model fills a cache; an encoder's last hidden state
 };
 
-/// Takes the only reference to hidden [b, s, h]; head [v, h], labels int64 [b, s], or [b] of a
-/// classifier.
+/// The loss of a classifier's logits [b, l]: labels int64 [b], or numbers [b, l] ([b] of one label's regression).
+Tensor label_loss(Tape& t, LossForm form, const Tensor& logits, const Tensor& labels);
+/// Takes the only reference to hidden [b, s, h]; head [v, h], labels int64 [b, s], or as label_loss takes them.
 ModelOutput loss_head(Tape& t, const LossChoice& choice, Tensor hidden, const Tensor& head, const Tensor& labels);
 
 }  // namespace vramplan

@@ -51,6 +51,11 @@ struct MaskedHead {
   Tensor bias;  ///< of the logits
 };
 
+/// Between an encoder's last hidden state and a class; null in other models.
+struct PooledHead {
+  LinearWeights dense, out;
+};
+
 /// What a decoder's layer has besides, to look at the encoder's last hidden state.
 struct CrossAttention {
   LinearWeights q, k, v, out;
@@ -70,6 +75,7 @@ struct Weights {
   Tensor position_ids, type_ids;  ///< buffers of an encoder, int64 [1, positions]
   NormWeights embedding_norm;     ///< of an encoder, and of BART's decoder
   MaskedHead masked;
+  PooledHead pooled;  ///< of an encoder that classifies
   SourceWeights source;
   std::vector<CrossAttention> cross;  ///< of each layer behind a source
   Tensor logits_bias;                 ///< buffer [1, v] of BART

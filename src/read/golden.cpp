@@ -109,9 +109,10 @@ ModelConfig model(const JsonObject& m) {
     throw NotExpressed{source == "hf" ? "model class " + m.text_or("class", "?") : "models of " + source};
   try {
     const ModelConfig c = model_config_of(m.raw("config"), m.text_or("family", "config")).config;
-    if (c.encoder() != (kind == "masked_lm") || c.two_stacks() != (kind == "seq2seq_lm"))
+    const bool classes = kind == "sequence_classification";
+    if ((c.encoder() && !classes) != (kind == "masked_lm") || c.two_stacks() != (kind == "seq2seq_lm"))
       throw NotExpressed{"model class " + kind + " of " + m.text_or("family", "?")};
-    return kind != "sequence_classification" ? c : classifier(c, m.object("config").integer_or("num_labels", 2));
+    return !classes ? c : classifier(c, m.object("config").integer_or("num_labels", 2));
   } catch (const UserError& e) {
     throw NotExpressed{e.what()};
   }
@@ -138,6 +139,13 @@ Lora lora(const JsonObject& o) {
   for (const std::string& t : l.targets)
     if (t != "all-linear" && t != "c_attn" && t != "c_fc" && !t.ends_with("_proj")) throw NotExpressed{"LoRA on " + t};
   return l;
+}
+
+/// Of a classifier's config; nothing: a single label.
+LossForm label_form(const JsonObject& config) {
+  const std::string problem = config.text_or("problem_type", "single_label_classification");
+  if (problem == "regression") return LossForm::regression;
+  return problem == "multi_label_classification" ? LossForm::multi_label : LossForm::classification;
 }
 
 void inputs(const JsonObject& in, GoldenCase& g) {
@@ -180,6 +188,7 @@ void inputs(const JsonObject& in, GoldenCase& g) {
     if (g.config.architecture == Architecture::textbook) throw NotExpressed{"LoRA on this architecture"};
   }
   t.loss.form = own_loss(g.config);
+  if (g.config.labels > 0) t.loss.form = label_form(in.object("model").object("config"));
   if (in.has("loss")) {
     const JsonObject l = in.object("loss");
     t.loss.form = word(kLosses, l.text("form"), "loss");
@@ -187,7 +196,6 @@ void inputs(const JsonObject& in, GoldenCase& g) {
     t.loss.upcast = l.boolean_or("upcast", true);
   }
   t.target_seq = in.integer_or("s_target", 0);
-  if (g.config.labels > 0) t.loss.labels = g.config.labels;
   if (in.has("fp8")) t.fp8 = word(kFp8Recipes, in.text("fp8"), "fp8 recipe");
   if (in.has("quant")) {
     const JsonObject q = in.object("quant");

@@ -49,6 +49,7 @@ constexpr std::array kHarmless{"architectures",
                                "scale_attn_by_inverse_layer_idx",
                                "original_max_position_embeddings",
                                "num_labels",
+                               "problem_type",
                                "prefix",
                                "finetuning_task",
                                "n_special",
@@ -61,7 +62,6 @@ constexpr std::array kHarmless{"architectures",
                                "pooler_size_per_head",
                                "pooler_type",
                                "qa_dropout",
-                               "seq_classif_dropout",
                                "tie_weights_",
                                "classif_dropout",
                                "decoder_start_token_id",
@@ -202,6 +202,7 @@ void read_bert_like(const JsonObject& o, ModelConfig& c, std::int64_t vocab) {
   c.norm_eps = o.number_or("layer_norm_eps", 1e-12);
   c.embedding_dropout = c.residual_dropout = o.number_or("hidden_dropout_prob", 0.1);
   c.attention_dropout = o.number_or("attention_probs_dropout_prob", 0.1);
+  c.classifier_dropout = o.number_or("classifier_dropout", c.residual_dropout);
   if (o.text_or("position_embedding_type", "absolute") != "absolute")
     o.fail("position_embedding_type", "relative positions are not modelled");
   if (c.token_types < 1) o.fail("type_vocab_size", "at least one kind of token is needed");
@@ -231,6 +232,7 @@ void read_distilbert(const JsonObject& o, ModelConfig& c) {
   c.norm_eps = 1e-12;
   c.embedding_dropout = c.residual_dropout = o.number_or("dropout", 0.1);
   c.attention_dropout = o.number_or("attention_dropout", 0.1);
+  c.classifier_dropout = o.number_or("seq_classif_dropout", 0.2);
   if (o.boolean_or("sinusoidal_pos_embds", false))
     o.fail("sinusoidal_pos_embds", "fixed positions are not modelled", "known: false");
   finish_encoder(o, c);
@@ -348,7 +350,8 @@ void check_model_config(const ModelConfig& c, const std::string& where) {
          "a size of the model is beyond any hardware", "check the numbers");
   }
   need(!c.window || *c.window >= 1, "the sliding window must be at least 1", "use null for full attention");
-  for (double p : {c.embedding_dropout, c.attention_dropout, c.residual_dropout, c.activation_dropout})
+  for (double p :
+       {c.embedding_dropout, c.attention_dropout, c.residual_dropout, c.activation_dropout, c.classifier_dropout})
     need(p >= 0 && p < 1, "a dropout must be at least 0 and below 1", "check the dropout fields");
   for (std::int64_t n : {c.layers, c.hidden, c.heads, c.kv_heads, c.head_dim, c.ffn, c.vocab, c.positions})
     need(n <= (std::int64_t{1} << 40), "a size of the model is beyond any hardware", "check the numbers");

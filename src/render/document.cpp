@@ -54,6 +54,7 @@ json model_json(const ModelConfig& m) {
   j["window"] = m.window ? json(*m.window) : json();
   j["full_layers"] = m.full_layers;
   j["activation_dropout"] = m.activation_dropout;
+  j["classifier_dropout"] = m.classifier_dropout;
   j["scales_embedding"] = m.scales_embedding;
   j["source"] =
       m.two_stacks() ? json{{"layers", m.source.layers}, {"heads", m.source.heads}, {"ffn", m.source.ffn}} : json();
@@ -100,7 +101,7 @@ json job_json(const Job& job) {
   run["use_cache"] = r.use_cache;
   run["evaluate"] = r.evaluate;
   run["ddp"] = r.ddp ? json(word_for(kBuckets, r.bucket_views)) : json();
-  run["loss"] = loss_word(r.loss);
+  run["loss"] = loss_word(r.loss, job.model.labels);
   run["quant"] = r.quant ? json(quant_word(*r.quant)) : json();
   json j{{"flags", flags_of(job)}, {"model", model_json(job.model)}, {"run", run}};
   j["gpu"] = job.card ? json{{"id", job.card->id},

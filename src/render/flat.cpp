@@ -73,7 +73,7 @@ void add_settings(std::vector<Column>& c) {
   c.push_back({"optimizer_form", [](const Estimate& e) { return json(word_for(kForms, e.job.run.optimizer.form)); }});
   c.push_back({"attention", [](const Estimate& e) { return json(word_for(kAttentions, e.job.run.attention)); }});
   c.push_back({"checkpoint", [](const Estimate& e) { return json(checkpoint_word(e.job.run.checkpoint)); }});
-  c.push_back({"loss", [](const Estimate& e) { return json(loss_word(e.job.run.loss)); }});
+  c.push_back({"loss", [](const Estimate& e) { return json(loss_word(e.job.run.loss, e.job.model.labels)); }});
   c.push_back({"lora_r", [](const Estimate& e) { return e.job.run.lora ? json(e.job.run.lora->rank) : json(); }});
   c.push_back(
       {"quant", [](const Estimate& e) { return e.job.run.quant ? json(quant_word(*e.job.run.quant)) : json(); }});

@@ -20,7 +20,9 @@ enum class Unary {
   gelu_tanh,
   relu,
   mask_to_bias,
-  logical_not
+  logical_not,
+  sigmoid,
+  log_sigmoid
 };  // exponential: a^x
 enum class Binary {
   add,

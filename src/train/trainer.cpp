@@ -127,10 +127,25 @@ void Trainer::make_batch() {
   batch_.embeddings_want_grad =
       options_.checkpoint.kind != CheckpointKind::none && options_.checkpoint.kind != CheckpointKind::selective;
   batch_.ids = memory_.empty({b, s}, DType::int64, "input_ids");
-  const bool classifies = config_.labels > 0;
-  batch_.labels = memory_.empty(classifies ? Dims{b} : Dims{b, target_length(options_)}, DType::int64, "labels");
+  make_labels();
   backend.tokens(batch_.ids, config_.vocab, 1);
-  backend.tokens(batch_.labels, classifies ? config_.labels : config_.vocab, 2);
+}
+
+/// A classifier's are one number a sequence, or as many as it has labels, in the parameters' type.
+void Trainer::make_labels() {
+  const std::int64_t b = options_.micro_batch;
+  const LossForm form = options_.loss.form;
+  Backend& backend = memory_.backend();
+  if (form == LossForm::multi_label || form == LossForm::regression) {
+    const bool one = form == LossForm::regression && config_.labels == 1;
+    batch_.labels =
+        memory_.empty(one ? Dims{b} : Dims{b, config_.labels}, parameter_type(options_.precision), "labels");
+    backend.fill(batch_.labels, 1);
+    return;
+  }
+  const bool single = form == LossForm::classification;
+  batch_.labels = memory_.empty(single ? Dims{b} : Dims{b, target_length(options_)}, DType::int64, "labels");
+  backend.tokens(batch_.labels, single ? config_.labels : config_.vocab, 2);
 }
 
 StepMarks::Micro Trainer::forward_backward() {

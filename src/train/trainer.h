@@ -48,6 +48,7 @@ class Trainer {
 
  private:
   void make_batch();
+  void make_labels();
   void make_average();
   void make_main_gradients();
   void evaluate();

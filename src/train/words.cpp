@@ -21,11 +21,11 @@ std::string batch_word(const TrainOptions& o) {
                      o.target_seq > 0 ? fmt::format(" to {}", o.target_seq) : "");
 }
 
-std::string loss_word(const LossChoice& l) {
+std::string loss_word(const LossChoice& l, std::int64_t labels) {
   const std::string form = word_for(kLosses, l.form);
-  return l.form == LossForm::chunked          ? fmt::format("{}:{}", form, l.chunks)
-         : l.form == LossForm::classification ? fmt::format("{}:{}", form, l.labels)
-                                              : form;
+  return l.form == LossForm::chunked ? fmt::format("{}:{}", form, l.chunks)
+         : classifies(l.form)        ? fmt::format("{}:{}", form, labels)
+                                     : form;
 }
 
 namespace {

@@ -68,6 +68,8 @@ inline constexpr Word<LossForm> kLosses[]{{"causal", LossForm::causal},
                                           {"chunked", LossForm::chunked},
                                           {"fused-linear", LossForm::fused_linear},
                                           {"classification", LossForm::classification},
+                                          {"multi-label", LossForm::multi_label},
+                                          {"regression", LossForm::regression},
                                           {"masked", LossForm::masked},
                                           {"seq2seq", LossForm::sequence_to_sequence}};
 inline constexpr Word<NormKind> kNorms[]{{"layer-norm", NormKind::layer_norm},
@@ -116,8 +118,8 @@ std::string quant_word(const Quantisation& q);
 /// "8 x 1024 tokens", with " to 128" where the target's length was given
 std::string batch_word(const TrainOptions& o);
 
-/// "chunked:8"
-std::string loss_word(const LossChoice& l);
+/// "chunked:8"; of a classifier with the number of its labels, "classification:2"
+std::string loss_word(const LossChoice& l, std::int64_t labels);
 
 /// "none", "per-layer", "segments:32", "sequential:4", "every:2", "first:8", "selective:attention+mlp"; with
 /// ",reentrant" or ",on-host" where that is asked for.

@@ -225,13 +225,29 @@ TEST_CASE("loss heads") {
         if (w.value == LossForm::fused_linear && p == Precision::amp_bf16) continue;
         CAPTURE(w.name);
         TrainOptions r = test::small_run(p);
-        r.loss = {w.value, 3, true, 5};
-        const ModelConfig model = w.value == LossForm::classification ? classifier(c, 5) : c;
+        r.loss = {w.value, 3, true};
+        const ModelConfig model = classifies(w.value) ? classifier(c, 5) : c;
         compare(model, r);
         r.keeps_output = true;
         r.checkpoint = {CheckpointKind::per_layer, 0, false};
         compare(model, r);
       }
+}
+
+TEST_CASE("encoders that classify") {
+  for (Architecture a : {Architecture::bert, Architecture::roberta, Architecture::distilbert})
+    for (LossForm form : {LossForm::classification, LossForm::multi_label, LossForm::regression})
+      for (std::int64_t labels : {1, 5})
+        for (Precision p : {Precision::fp32, Precision::bf16, Precision::amp_fp16}) {
+          CAPTURE(static_cast<int>(a));
+          CAPTURE(static_cast<int>(form));
+          ModelConfig c = classifier(test::small_encoder(a, 0.25), labels);
+          c.classifier_dropout = 0.25;
+          TrainOptions r = test::small_run(p);
+          r.loss = {form};
+          r.keeps_output = labels == 5;
+          compare(c, r);
+        }
 }
 
 TEST_CASE("training on the host lowers the loss") {

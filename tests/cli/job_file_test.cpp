@@ -66,7 +66,7 @@ ordered_json flags_of(const GoldenCase& g, const ordered_json& config) {
                  {"ema", o.ema},
                  {"grad_scaler", o.grad_scaler},
                  {"attention", word_for(kAttentions, o.attention)},
-                 {"loss", loss_word(o.loss)},
+                 {"loss", loss_word(o.loss, g.config.labels)},
                  {"keeps_output", o.keeps_output},
                  {"zero_in_place", o.zero_in_place},
                  {"use_cache", o.use_cache},

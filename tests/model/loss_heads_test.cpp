@@ -64,7 +64,7 @@ TEST_CASE("label smoothing mixes two losses") {
 TEST_CASE("a classifier starts at the logarithm of its labels, and learns") {
   HostBackend host;
   TrainOptions r = test::small_run();
-  r.loss = {LossForm::classification, 8, true, 5};
+  r.loss = {LossForm::classification};
   r.optimizer.lr = 1e-2;
   const ModelConfig c = classifier(test::small_llama(), 5);
   Trainer t(host, c, r);
@@ -75,4 +75,25 @@ TEST_CASE("a classifier starts at the logarithm of its labels, and learns") {
   CHECK(first == doctest::Approx(std::log(5)).epsilon(0.2));
   for (int i = 0; i < 10; ++i) t.step();
   CHECK(*t.loss().data<float>() < 0.5F * first);
+}
+
+TEST_CASE("heads of labels that are numbers start where a head that knows nothing does, and learn") {
+  for (const ModelConfig& plain : {test::small_llama(), test::small_encoder(Architecture::bert)})
+    for (const auto& [form, labels, first_loss] :
+         {std::tuple{LossForm::multi_label, 6, std::log(2.0)}, std::tuple{LossForm::regression, 1, 1.0},
+          std::tuple{LossForm::regression, 4, 1.0}}) {
+      HostBackend host;
+      TrainOptions r = test::small_run();
+      r.loss = {form};
+      r.optimizer.lr = 1e-2;
+      const ModelConfig c = classifier(plain, labels);
+      CAPTURE(c.encoder());
+      CAPTURE(labels);
+      Trainer t(host, c, r);
+      t.step();
+      const auto first = static_cast<double>(*t.loss().data<float>());
+      CHECK(first == doctest::Approx(first_loss).epsilon(0.25));
+      for (int i = 0; i < 10; ++i) t.step();
+      CHECK(static_cast<double>(*t.loss().data<float>()) < 0.5 * first);
+    }
 }

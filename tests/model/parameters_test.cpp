@@ -24,6 +24,18 @@ TEST_CASE("every preset has its published number of parameters") {
   }
 }
 
+TEST_CASE("classifiers of two labels on encoders have their published number of parameters") {
+  // transformers' ForSequenceClassification, as its users print it: num_parameters().
+  const Data data;
+  for (const auto& [name, count] : {std::pair{"bert-base-uncased", 109483778},
+                                    {"roberta-base", 124647170},
+                                    {"distilbert-base-uncased", 66955010},
+                                    {"bert-large-uncased", 335143938}}) {
+    CAPTURE(name);
+    CHECK(parameter_count(classifier(read_model_config(data.model(name), name).config, 2)) == count);
+  }
+}
+
 TEST_CASE("llm.c pads GPT-2's vocabulary to 50304: 124,475,904 parameters") {
   ModelConfig c = read_model_config(Data().model("gpt2"), "gpt2").config;
   c.vocab = 50304;

@@ -10,6 +10,7 @@
 #include "tape/attention.h"
 #include "tape/elementwise.h"
 #include "tape/embedding.h"
+#include "tape/label_losses.h"
 #include "tape/linear.h"
 #include "tape/loss.h"
 #include "tape/norm.h"
@@ -178,6 +179,26 @@ TEST_CASE("embedding and the language-modelling loss") {
   CHECK(worst_error(b, look_up, {of(b, {4, 3}, 0.2)}) < 5e-3);
   const Function loss = [&](Tape& t, const auto& x) { return causal_lm_loss(t, x[0], ids); };
   CHECK(worst_error(b, loss, {of(b, {2, 3, 4}, 0.2)}) < 5e-3);
+}
+
+TEST_CASE("losses of labels that are numbers: values and gradients") {
+  Bench b;
+  Tensor target = b.memory.empty({2, 3}, DType::fp32, "target");
+  for (std::int64_t i = 0; i < 6; ++i) target.data<float>()[i] = i % 2 == 0 ? 1 : 0;
+  const Function square = [&](Tape& t, const auto& x) { return mse_loss(t, x[0], target); };
+  const Function binary = [&](Tape& t, const auto& x) { return binary_cross_entropy_with_logits(t, x[0], target); };
+  CHECK(worst_error(b, square, {of(b, {2, 3}, 0.2)}) < 5e-3);
+  CHECK(worst_error(b, binary, {of(b, {2, 3}, 0.2)}) < 5e-3);
+  const Tensor x = of(b, {2, 3}, 0.2);
+  double squares = 0, entropy = 0;
+  for (std::int64_t i = 0; i < 6; ++i) {
+    const double v = static_cast<double>(x.data<float>()[i]), y = i % 2 == 0 ? 1 : 0;
+    squares += (v - y) * (v - y) / 6;
+    entropy += (std::log1p(std::exp(v)) - y * v) / 6;
+  }
+  CHECK(static_cast<double>(*mse_loss(b.tape, x, target).data<float>()) == doctest::Approx(squares).epsilon(1e-5));
+  CHECK(static_cast<double>(*binary_cross_entropy_with_logits(b.tape, x, target).data<float>()) ==
+        doctest::Approx(entropy).epsilon(1e-5));
 }
 
 TEST_CASE("attention: every kernel's gradient, and all kernels agree") {

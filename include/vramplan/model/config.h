@@ -32,6 +32,7 @@ struct ModelConfig {
   std::optional<std::int64_t> window;  ///< sliding attention; nothing: full
   std::int64_t full_layers = 0;        ///< the first layers that attend fully although there is a window (Qwen2)
   double embedding_dropout = 0, attention_dropout = 0, residual_dropout = 0;
+  double classifier_dropout = 0;  ///< in the head of an encoder that classifies
   double activation_dropout = 0;  ///< between the activation function and the second feed-forward matrix (BART)
   double norm_eps = 1e-5, rope_theta = 10000;
   bool scales_embedding = false;  ///< tokens' embeddings times the root of the hidden size (BART)

@@ -11,7 +11,9 @@ namespace vramplan {
 ///   chunked       head and loss in `chunks` parts of the sequence, each in fp32 (torchtune)
 ///   fused_linear  Liger-Kernel: logits of some tokens at a time, gradients made in forward
 ///   classification  transformers' ForSequenceClassification, single label: a head of its own, [labels, h], for all
-///                   tokens, of whose logits each sequence's last are picked
+///                   tokens, of whose logits each sequence's last are picked; an encoder's is for its first token
+///   multi_label     the same head, and for each label whether it is there (binary cross-entropy)
+///   regression      the same head, and a number for each label (mean squared error)
 ///   masked        an encoder's ForMaskedLM: a dense layer and a norm before the logits, which are not cast
 ///   sequence_to_sequence  ForConditionalGeneration: the target's logits and a constant bias, which are not cast
 enum class LossForm {
@@ -22,6 +24,8 @@ enum class LossForm {
   chunked,
   fused_linear,
   classification,
+  multi_label,
+  regression,
   masked,
   sequence_to_sequence
 };
@@ -30,9 +34,13 @@ struct LossChoice {
   LossForm form = LossForm::causal;
   std::int64_t chunks = 8;  ///< of chunked
   bool upcast = true;       ///< of chunked: each part's logits in fp32
-  std::int64_t labels = 2;  ///< of classification, as the model's config has it
   bool operator==(const LossChoice&) const = default;
 };
+
+/// Whether the model is a classifier's, with ModelConfig::labels.
+constexpr bool classifies(LossForm f) {
+  return f == LossForm::classification || f == LossForm::multi_label || f == LossForm::regression;
+}
 
 struct ModelConfig;
 /// The loss that goes with the head its class has.

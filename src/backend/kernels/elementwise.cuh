@@ -30,6 +30,8 @@ __device__ inline float apply(Unary op, float x, float a) {
     case Unary::relu: return x > 0 ? x : 0;
     case Unary::mask_to_bias: return x != 0 ? 0 : a;
     case Unary::logical_not: return x != 0 ? 0.0F : 1.0F;
+    case Unary::sigmoid: return sigmoid(x);
+    case Unary::log_sigmoid: return fminf(x, 0) - log1pf(expf(-fabsf(x)));
   }
   return 0;
 }
