@@ -59,7 +59,8 @@ std::vector<Flag> RunFlags::flags() {
        "linear layers in 8-bit floats, as Transformer Engine has them, scaled the delayed or the current way "
        "(confidence: low)",
        &fp8_, r},
-      {"--clip", "NORM", "clip gradients to this norm", &clip_, r},
+      {"--freeze", "N", "the embeddings and the first N layers are not trained; 0: the embeddings alone", &freeze_, r},
+      {"--clip", "NORM", "clip gradients to this norm; 1,for-loop: without foreach kernels", &clip_, r},
       {"--attention", "KIND", "sdpa (PyTorch chooses), eager, flash, efficient, math (default: sdpa)", &attention_, r},
       {"--score-copies", "N", "eager attention keeps N more copies of its probabilities (default: 0)", &score_copies_,
        r},
@@ -71,6 +72,9 @@ std::vector<Flag> RunFlags::flags() {
        "of all layers: selective:attention+mlp+activation+norms",
        &checkpoint_, r},
       {"--reentrant", "", "the reentrant variant of torch.utils.checkpoint", &reentrant_, r},
+      {"--no-input-grads", "",
+       "checkpointing without enable_input_require_grads: frozen layers keep nothing; transformers enables it itself",
+       &no_input_grads_, r},
       {"--loss", "FORM",
        "causal (transformers), shifted (before 4.46), plain (logits as they are), smoothed (Trainer's label "
        "smoothing), "
@@ -283,6 +287,16 @@ void RunFlags::read_loss(Job& job) const {
   if (labels) job.model = classifier(job.model, number.empty() ? usual : parse_count(number, flag.c_str()));
 }
 
+void RunFlags::read_clip(TrainOptions& r) const {
+  if (clip_.empty()) return;
+  std::string_view rest = clip_;
+  r.clip = number(take_item(rest, ','), "--clip");
+  if (!rest.empty() && rest != "for-loop" && rest != "foreach")
+    throw UserError(fmt::format("'{}' is not a form of clipping", rest), "--clip",
+                    did_you_mean(std::string(rest), {"for-loop", "foreach"}, "write --clip 1,for-loop"), Exit::usage);
+  r.clip_for_loop = rest == "for-loop";
+}
+
 void RunFlags::read_kept(TrainOptions& r) const {
   if (r.attention != AttentionForm::eager && (!score_copies_.empty() || !dropout_mask_.empty()))
     throw UserError("fused attention keeps no probabilities",
@@ -349,9 +363,11 @@ void RunFlags::read(Job& job) const {
   r.prompt = prompt();
   if (!quant_.empty()) r.quant = quantisation();
   if (!fp8_.empty()) r.fp8 = word(kFp8Recipes, fp8_, "--fp8", Fp8Recipe::delayed);
-  if (!clip_.empty()) r.clip = number(clip_, "--clip");
+  if (!freeze_.empty()) r.frozen_layers = parse_count(freeze_, "--freeze");
+  read_clip(r);
   r.keeps_output = keeps_output_;
   r.checkpoint = checkpoint(job.model);
+  r.input_grads = !no_input_grads_;
   assume(job);
 }
 

@@ -85,7 +85,7 @@ Estimate summary(const Job& job, const DryRun& run, const Overhead& o) {
   Estimate e;
   e.job = job;
   e.parameters = parameter_count(job.model) + adapter_count(job.model, job.run);
-  e.trainable = freezes_model(job.run) ? adapter_count(job.model, job.run) : e.parameters;
+  e.trainable = trainable_count(job.model, job.run);
   e.states = run.states();
   e.host = run.host();
   e.held = run.held();

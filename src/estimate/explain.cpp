@@ -23,7 +23,11 @@ Bytes held_with(const Job& job, std::int64_t layers, const Checkpointing& policy
 }
 
 /// What one more layer holds: the difference of two depths, so that embeddings, head and loss drop out.
-Bytes held_by_a_layer(const Job& job) { return held_with(job, 2, {}) - held_with(job, 1, {}); }
+Bytes held_by_a_layer(const Job& job) {
+  Job trained = job;
+  trained.run.frozen_layers.reset();
+  return held_with(trained, 2, {}) - held_with(trained, 1, {});
+}
 
 std::int64_t activation_bytes(const TrainOptions& r) {
   return item_size(autocast_type(r.precision).value_or(parameter_type(r.precision)));
@@ -31,7 +35,7 @@ std::int64_t activation_bytes(const TrainOptions& r) {
 
 FormulaRow fixed_row(const Job& job, std::int64_t parameters) {
   const DryRun run(job);
-  Bytes gradients = storage_bytes(parameter_type(job.run.precision), parameters);
+  Bytes gradients = storage_bytes(parameter_type(job.run.precision), trainable_count(job.model, job.run));
   if (freezes_model(job.run))
     gradients = storage_bytes(adapters_of(job.model, job.run).dtype, adapter_count(job.model, job.run));
   return {"fixed",

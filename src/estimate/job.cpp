@@ -89,6 +89,30 @@ void check_fp8(const Job& job, Need need) {
        "change --seq or --micro-batch");
 }
 
+/// Frozen layers, and gradients that never come.
+template <class Need>
+void check_frozen(const Job& job, Need need) {
+  const TrainOptions& r = job.run;
+  const bool whole_layers = r.checkpoint.kind != CheckpointKind::none && r.checkpoint.kind != CheckpointKind::selective;
+  need(r.input_grads || whole_layers, "only checkpointed layers need an input with a gradient", "--no-input-grads",
+       "add --checkpoint per-layer or --segments N");
+  const bool frozen_input = freezes_model(r) || r.frozen_layers;
+  need(r.input_grads || !frozen_input || !r.checkpoint.reentrant,
+       "reentrant checkpointing of an input that wants no gradient gives none to what is in the segment: nothing before "
+       "the head would be trained",
+       "--no-input-grads", "leave out --reentrant, or let the input have a gradient");
+  if (!r.frozen_layers) return;
+  const std::int64_t n = *r.frozen_layers;
+  need(n >= 0 && n <= job.model.layers, fmt::format("{} layers cannot be frozen of {}", n, job.model.layers), "--freeze",
+       fmt::format("give 0 to {}", job.model.layers));
+  need(!freezes_model(r), "the model under adapters or virtual tokens is frozen already", "--freeze", "leave it out");
+  need(!job.model.two_stacks(), "some layers of two stacks frozen are not modelled", "--freeze", "leave it out");
+  need(job.model.architecture != Architecture::textbook, "the textbook block has no embeddings", "--freeze",
+       "name a model");
+  need(!r.fp8, "8-bit floats in frozen layers are not modelled", "--freeze", "leave it out");
+  need(trainable_count(job.model, r) > 0, "nothing is left to train", "--freeze", "freeze fewer layers");
+}
+
 template <class Need>
 void check_prompt(const Job& job, Need need) {
   const TrainOptions& r = job.run;
@@ -138,6 +162,7 @@ void check_job(const Job& job) {
        "name a model");
   check_encoder(job, need);
   check_two_stacks(job, need);
+  check_frozen(job, need);
   check_prompt(job, need);
   check_fp8(job, need);
   check_optimizer(r, need);

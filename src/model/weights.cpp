@@ -210,6 +210,20 @@ void convert_to_fp8(Tape& t, const ModelConfig& c, bool delayed, Weights& w) {
     }
 }
 
+void freeze_first(const ModelConfig& c, std::int64_t layers, Weights& w) {
+  auto frozen = [&](const std::string& name) {
+    if (!in_layer(name)) return is_embedding(name) || name.find(".embeddings.") != std::string::npos;
+    for (std::int64_t i = 0; i < layers; ++i)
+      if (name.starts_with(layer_name(c.architecture, i))) return true;
+    return false;
+  };
+  w.trainable.clear();
+  for (const Parameter& p : w.parameters) {
+    p.tensor->requires_grad = !frozen(p.name);
+    if (p.tensor->requires_grad) w.trainable.push_back(p);
+  }
+}
+
 ModelConfig classifier(ModelConfig c, std::int64_t labels) {
   c.labels = labels;
   c.tied = false;
@@ -240,6 +254,13 @@ std::int64_t layer_parameter_count(const ModelConfig& c) {
   WeightBuilder b(nullptr, DType::fp32);
   make_layer(b, c, 0);
   return b.elements;
+}
+
+std::int64_t frozen_parameter_count(const ModelConfig& c, std::int64_t layers) {
+  WeightBuilder b(nullptr, DType::fp32);
+  Weights w;
+  c.encoder() ? make_bert_embeddings(b, c, w) : make_ends(b, c, w);
+  return checked_add(b.elements, checked_multiply(layer_parameter_count(c), layers));
 }
 
 std::int64_t parameter_count(const ModelConfig& c) {

@@ -104,6 +104,10 @@ struct WeightStorage {
 /// Make all parameters in `dtype`; trainable, filled with small pseudo-random numbers on backends that compute.
 Weights make_weights(Tape& t, const ModelConfig& c, DType dtype, const Adapters* adapters = nullptr,
                      const WeightStorage* storage = nullptr);
+/// The embeddings and the first layers, so many of them, are not trained.
+void freeze_first(const ModelConfig& c, std::int64_t layers, Weights& w);
+/// Elements of what freeze_first freezes.
+std::int64_t frozen_parameter_count(const ModelConfig& c, std::int64_t layers);
 /// The linear modules of the layers become Transformer Engine's: each is made anew and the old one dropped.
 void convert_to_fp8(Tape& t, const ModelConfig& c, bool delayed, Weights& w);
 /// param.data = param.data.to(dtype): where its old block was is a hole then.

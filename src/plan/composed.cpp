@@ -213,6 +213,7 @@ struct Composition::Parts {
 
 std::string why_not_composable(const Job& job) {
   if (job.model.two_stacks()) return "the layers of an encoder and of a decoder differ";
+  if (job.run.frozen_layers) return "frozen layers keep other things than trained ones";
   if (job.run.fp8) return "8-bit layers keep states that their first pass makes";
   if (job.run.ddp) return "buckets of gradients are cut by their size, not by layers";
   if (job.run.optimizer.in_backward) return "a step in backward makes each layer's states where its gradient was";

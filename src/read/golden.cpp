@@ -203,6 +203,9 @@ void inputs(const JsonObject& in, GoldenCase& g) {
                            q.boolean_or("prepare", false)};
   }
   if (in.has("clip")) t.clip = in.number_or("clip", 1);
+  t.clip_for_loop = !in.boolean_or("clip_foreach", true);
+  if (in.has("freeze")) t.frozen_layers = in.integer("freeze");
+  t.input_grads = in.boolean_or("input_grads", true);
 }
 
 std::vector<GoldenCounters> counters(const JsonObject& cuda) {

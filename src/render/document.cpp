@@ -84,6 +84,9 @@ json job_json(const Job& job) {
            {"score_copies", r.score_copies},
            {"dropout_mask", word_for(kMaskTypes, r.dropout_mask)},
            {"clip", r.clip ? json(*r.clip) : json()},
+           {"clip_for_loop", r.clip_for_loop},
+           {"frozen_layers", r.frozen_layers ? json(*r.frozen_layers) : json()},
+           {"input_grads", r.input_grads},
            {"keeps_output", r.keeps_output}};
   run["lora"] = r.lora ? json{{"r", r.lora->rank},        {"targets", r.lora->targets},
                               {"scale", r.lora->scale()}, {"dropout", r.lora->dropout},

@@ -1,6 +1,7 @@
 #include "train/clipping.h"
 
 #include "tape/elementwise.h"
+#include "tape/kernel_scratch.h"
 
 namespace vramplan {
 namespace {
@@ -21,7 +22,23 @@ NormScratch norm_scratch(const std::vector<Parameter>& parameters) {
   return {storage_bytes(DType::int64, gradients + 1), storage_bytes(DType::fp32, chunks)};
 }
 
-std::vector<Tensor> gradient_norms(Tape& t, const std::vector<Parameter>& parameters) {
+/// torch.linalg.vector_norm of one gradient after the other.
+std::vector<Tensor> norms_one_by_one(Tape& t, const std::vector<Parameter>& parameters) {
+  Memory& m = t.memory();
+  std::vector<Tensor> norms;
+  for (const Parameter& p : parameters) {
+    if (!p.tensor->grad) continue;
+    const Tensor gradient(p.tensor->grad);
+    norms.push_back(m.empty({}, gradient.dtype(), "linalg_vector_norm"));
+    const ReduceScratch s = whole_sum_scratch(t.device, gradient.numel(), item_size(gradient.dtype()));
+    const Scratch accumulator(m, s.accumulator, "norm accumulator"), partial(m, s.partial, "norm parts"),
+        semaphores(m, s.semaphores, "norm semaphores");
+    t.backend().norm(norms.back(), gradient);
+  }
+  return norms;
+}
+
+std::vector<Tensor> norms_at_once(Tape& t, const std::vector<Parameter>& parameters) {
   Memory& m = t.memory();
   const NormScratch scratch = norm_scratch(parameters);
   const Scratch pointers(m, scratch.pointers, "_foreach_norm"), parts(m, scratch.parts, "_foreach_norm");
@@ -36,13 +53,14 @@ std::vector<Tensor> gradient_norms(Tape& t, const std::vector<Parameter>& parame
 
 }  // namespace
 
-void clip_gradients(Tape& t, const std::vector<Parameter>& parameters, double largest) {
+void clip_gradients(Tape& t, const std::vector<Parameter>& parameters, double largest,
+                    bool one_by_one) {
   Restore no_grad(t.grad_enabled, false);
   Memory& m = t.memory();
   Backend& b = t.backend();
   Tensor total;
   {
-    const std::vector<Tensor> norms = gradient_norms(t, parameters);
+    const std::vector<Tensor> norms = one_by_one ? norms_one_by_one(t, parameters) : norms_at_once(t, parameters);
     if (norms.empty()) return;
     const Tensor stacked = m.empty({static_cast<std::int64_t>(norms.size())}, norms[0].dtype(), "cat");
     for (std::size_t i = 0; i < norms.size(); ++i)

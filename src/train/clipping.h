@@ -7,6 +7,7 @@
 namespace vramplan {
 
 /// torch.nn.utils.clip_grad_norm_: one number a gradient, their stack, its norm; gradients are scaled in place.
-void clip_gradients(Tape& t, const std::vector<Parameter>& parameters, double largest);
+/// `one_by_one`: foreach=False.
+void clip_gradients(Tape& t, const std::vector<Parameter>& parameters, double largest, bool one_by_one);
 
 }  // namespace vramplan

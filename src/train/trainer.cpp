@@ -15,6 +15,7 @@ Weights make_all(Tape& t, const ModelConfig& c, const TrainOptions& options) {
   const DType dtype = unquantised_type(options);
   if (!freezes_model(options)) {
     Weights w = make_weights(t, c, dtype);
+    if (options.frozen_layers) freeze_first(c, *options.frozen_layers, w);
     if (options.fp8) convert_to_fp8(t, c, *options.fp8 == Fp8Recipe::delayed, w);
     return w;
   }
@@ -45,6 +46,11 @@ Adapters adapters_of(const ModelConfig& c, const TrainOptions& options) {
   a.saves_head = saves("lm_head") || c.labels > 0;  // peft's task SEQ_CLS saves the classifier's
   a.targets = [lora](const std::string& module) { return lora.targets_module(module); };
   return a;
+}
+
+std::int64_t trainable_count(const ModelConfig& c, const TrainOptions& options) {
+  if (freezes_model(options)) return adapter_count(c, options);
+  return parameter_count(c) - (options.frozen_layers ? frozen_parameter_count(c, *options.frozen_layers) : 0);
 }
 
 std::int64_t adapter_count(const ModelConfig& c, const TrainOptions& options) {
@@ -125,7 +131,7 @@ void Trainer::make_batch() {
     return;
   }
   batch_.embeddings_want_grad =
-      options_.checkpoint.kind != CheckpointKind::none && options_.checkpoint.kind != CheckpointKind::selective;
+      options_.input_grads && options_.checkpoint.kind != CheckpointKind::none && options_.checkpoint.kind != CheckpointKind::selective;
   batch_.ids = memory_.empty({b, s}, DType::int64, "input_ids");
   make_labels();
   backend.tokens(batch_.ids, config_.vocab, 1);
@@ -194,7 +200,7 @@ StepMarks Trainer::step() {
   ledger_.enter(Phase::optimizer);
   marks.clip = ledger_.now();
   if (options_.clip && scaler_) scaler_->unscale();
-  if (options_.clip) clip_gradients(tape_, weights_.trainable, *options_.clip);
+  if (options_.clip) clip_gradients(tape_, weights_.trainable, *options_.clip, options_.clip_for_loop);
   marks.step = ledger_.now();
   if (scaler_) scaler_->before_step();
   optimizer_.step();

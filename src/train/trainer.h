@@ -76,6 +76,9 @@ Adapters adapters_of(const ModelConfig& c, const TrainOptions& options);
 /// no module.
 std::int64_t adapter_count(const ModelConfig& c, const TrainOptions& options);
 
+/// Elements of all that is trained.
+std::int64_t trainable_count(const ModelConfig& c, const TrainOptions& options);
+
 /// What the SDPA call of a model is told.
 AttentionChoice attention_choice(const TrainOptions& options);
 

@@ -129,7 +129,7 @@ ValidatedCase validate_case(const GoldenCase& g) {
   const Run run(g);
   const std::int64_t base = parameter_count(g.config);
   const std::int64_t adapters = adapter_count(g.config, g.options);
-  v.parameters_exact = base + adapters == g.parameters && (freezes_model(g.options) ? adapters : base) == g.trainable;
+  v.parameters_exact = base + adapters == g.parameters && trainable_count(g.config, g.options) == g.trainable;
   const Tally held = run.held();
   v.held_exact = held.requested == g.held.requested && (!g.steps || held.rounded == g.held.rounded);
   v.exact = v.parameters_exact && v.held_exact;

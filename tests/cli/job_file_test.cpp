@@ -75,6 +75,9 @@ ordered_json flags_of(const GoldenCase& g, const ordered_json& config) {
   if (o.target_seq > 0) j["target_seq"] = o.target_seq;
   if (o.ddp) j["ddp"] = word_for(kBuckets, o.bucket_views);
   if (o.clip) j["clip"] = *o.clip;
+  if (o.clip_for_loop) j["clip"] = std::to_string(*o.clip) + ",for-loop";
+  if (o.frozen_layers) j["freeze"] = *o.frozen_layers;
+  j["no_input_grads"] = !o.input_grads;
   if (o.quant) j["quant"] = quant_word(*o.quant);
   if (o.lora) {
     j["lora"] = "r=" + std::to_string(o.lora->rank) + ",targets=" + joined(o.lora->targets) +

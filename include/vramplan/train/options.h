@@ -105,11 +105,15 @@ struct TrainOptions {
       DType::boolean;        ///< of the mask on attention probabilities; kernels before PyTorch's kept wider ones
   Device device;             ///< decides the SDPA kernel and what kernels take for themselves
   std::optional<Lora> lora;  ///< train adapters only
+  /// The embeddings and this many layers behind them are not trained; nothing: all are.
+  std::optional<std::int64_t> frozen_layers;
+  bool input_grads = true;  ///< enable_input_require_grads where layers are recomputed, as transformers does
   std::optional<PromptTuning> prompt;  ///< train a prompt only
   std::optional<Fp8Recipe> fp8;        ///< the layers' linear modules are Transformer Engine's, in 8-bit floats
   std::optional<Quantisation> quant;   ///< of the frozen model under the adapters
   LossChoice loss;
   std::optional<double> clip;   ///< largest norm of the gradients
+  bool clip_for_loop = false;   ///< clip_grad_norm_(foreach=False)
   bool grad_scaler = false;     ///< under autocast: torch.amp.GradScaler around backward and step
   bool fp32_gradients = false;  ///< with master weights: gradients are added up in fp32 (Megatron's main gradients)
   bool zero_in_place = false;   ///< zero_grad(set_to_none=False): gradients stay and are set to zero
