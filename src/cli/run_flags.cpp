@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include <fmt/ranges.h>
+
 #include "base/text.h"
 #include "cli/values.h"
+#include "model/projections.h"
 
 namespace vramplan {
 
@@ -189,10 +192,39 @@ Checkpointing RunFlags::checkpoint(const ModelConfig& model) const {
   return c;
 }
 
+namespace {
+
+/// Of a LoraConfig without target_modules (peft/utils/constants.py).
+std::vector<std::string> usual_targets(const ModelConfig& model) {
+  switch (model.architecture) {
+    case Architecture::gpt2: return {"c_attn"};
+    case Architecture::bert:
+    case Architecture::roberta: return {"query", "value"};
+    case Architecture::distilbert: return {"q_lin", "v_lin"};
+    default: return {"q_proj", "v_proj"};
+  }
+}
+
+void check_targets(const ModelConfig& model, const Lora& l) {
+  std::vector<std::string> known = adapter_modules(model);
+  known.emplace_back("all-linear");
+  for (const std::string& target : l.targets) {
+    Lora alone;
+    alone.targets = {target};
+    const std::vector<Projection> all = projections(model);
+    if (!std::any_of(all.begin(), all.end(), [&](const Projection& p) { return alone.targets_module(p.path); }))
+      throw UserError(fmt::format("'{}' is not a module of this model that can have an adapter", target),
+                      "--lora targets", did_you_mean(target, known, fmt::format("known: {}", fmt::join(known, ", "))),
+                      Exit::usage);
+  }
+}
+
+}  // namespace
+
 /// "r=16,targets=q_proj+v_proj,dropout=0.05,dtype=base"
 Lora RunFlags::lora(const ModelConfig& model) const {
   Lora l;
-  if (model.architecture == Architecture::gpt2) l.targets = {"c_attn"};  // peft's default
+  l.targets = usual_targets(model);
   for (std::string_view rest = lora_; !rest.empty();) {
     const std::string item = take_item(rest, ',');
     const std::size_t equals = item.find('=');
@@ -221,12 +253,7 @@ Lora RunFlags::lora(const ModelConfig& model) const {
                       Exit::usage);
     }
   }
-  static const std::vector<std::string> known{"q_proj",    "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj",
-                                              "down_proj", "c_attn", "c_proj", "c_fc",   "all-linear"};
-  for (const std::string& t : l.targets)
-    if (std::find(known.begin(), known.end(), t) == known.end())
-      throw UserError(fmt::format("'{}' is not a module that can have an adapter", t), "--lora targets",
-                      did_you_mean(t, known, fmt::format("known: {}", fmt::join(known, ", "))), Exit::usage);
+  check_targets(model, l);
   for (const std::string& m : l.saved)
     if (m != "embed_tokens" && m != "lm_head")
       throw UserError(fmt::format("'{}' can not be trained whole", m), "--lora save",

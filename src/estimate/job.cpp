@@ -27,7 +27,7 @@ void check_optimizer(const TrainOptions& r, Need need) {
        "leave out --optimizer-in-backward and paging");
 }
 
-/// What is modelled of models with an encoder: all of their weights trained, with their own head.
+/// What is modelled of models with an encoder.
 template <class Need>
 void check_encoder(const Job& job, Need need) {
   const TrainOptions& r = job.run;
@@ -39,8 +39,11 @@ void check_encoder(const Job& job, Need need) {
        "only a model with an encoder and a decoder has a source and a target, and it has no other loss", "--loss",
        "leave it out");
   if (m.decoder() || m.architecture == Architecture::textbook) return;
-  need(!freezes_model(r), "a frozen model with an encoder is not modelled", r.lora ? "--lora" : "--prompt-tuning",
-       "leave it out");
+  need(!r.prompt, "virtual tokens before an encoder are not modelled",
+       r.prompt && r.prompt->prefix ? "--prefix-tuning" : "--prompt-tuning", "use --lora");
+  need(!r.quant, "a model with an encoder in few bits is not modelled", "--quant", "leave it out");
+  need(!r.lora || r.lora->saved.empty(), "modules of an encoder trained whole beside adapters are not modelled",
+       "--lora save", "leave it out");
   need(!r.use_cache, "the model fills no key/value cache when it is given labels", "--use-cache", "leave it out");
 }
 
@@ -97,14 +100,15 @@ void check_frozen(const Job& job, Need need) {
   need(r.input_grads || whole_layers, "only checkpointed layers need an input with a gradient", "--no-input-grads",
        "add --checkpoint per-layer or --segments N");
   const bool frozen_input = freezes_model(r) || r.frozen_layers;
-  need(r.input_grads || !frozen_input || !r.checkpoint.reentrant,
-       "reentrant checkpointing of an input that wants no gradient gives none to what is in the segment: nothing before "
-       "the head would be trained",
-       "--no-input-grads", "leave out --reentrant, or let the input have a gradient");
+  need(
+      r.input_grads || !frozen_input || !r.checkpoint.reentrant,
+      "reentrant checkpointing of an input that wants no gradient gives none to what is in the segment: nothing before "
+      "the head would be trained",
+      "--no-input-grads", "leave out --reentrant, or let the input have a gradient");
   if (!r.frozen_layers) return;
   const std::int64_t n = *r.frozen_layers;
-  need(n >= 0 && n <= job.model.layers, fmt::format("{} layers cannot be frozen of {}", n, job.model.layers), "--freeze",
-       fmt::format("give 0 to {}", job.model.layers));
+  need(n >= 0 && n <= job.model.layers, fmt::format("{} layers cannot be frozen of {}", n, job.model.layers),
+       "--freeze", fmt::format("give 0 to {}", job.model.layers));
   need(!freezes_model(r), "the model under adapters or virtual tokens is frozen already", "--freeze", "leave it out");
   need(!job.model.two_stacks(), "some layers of two stacks frozen are not modelled", "--freeze", "leave it out");
   need(job.model.architecture != Architecture::textbook, "the textbook block has no embeddings", "--freeze",
@@ -187,7 +191,6 @@ void check_job(const Job& job) {
        "the textbook block has a loss of its own", "--loss", "name a model");
   need(classifies(r.loss.form) == (job.model.labels > 0) && job.model.labels <= 1 << 24,
        "a classifier needs 1 to 16,777,216 labels", "--loss", "for example --loss classification:2");
-  need(!r.quant || !classifies(r.loss.form), "a classifier in few bits is not modelled", "--quant", "leave it out");
   need(!r.quant || freezes_model(r), "a model in few bits is frozen: nothing is left to train", "--quant",
        "add --lora r=16");
   need(!r.quant || job.model.architecture != Architecture::gpt2, "GPT-2's Conv1D layers in few bits are not modelled",

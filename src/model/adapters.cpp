@@ -1,5 +1,9 @@
 #include "model/adapters.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "model/dora.h"
@@ -11,6 +15,12 @@
 namespace vramplan {
 namespace {
 
+/// peft trains the modules named "classifier" of a classifier whole: RoBERTa's has its dense layer in it, and
+/// DistilBERT's pre_classifier ends with that name too.
+bool saves_pooled_dense(const ModelConfig& c) {
+  return c.labels > 0 && (c.architecture == Architecture::roberta || c.architecture == Architecture::distilbert);
+}
+
 /// A trainable copy (ModulesToSaveWrapper.update).
 Tensor clone_parameter(Tape& t, const Tensor& x) {
   Tensor copy = t.memory().empty_like(x, x.dtype(), "parameter");
@@ -19,24 +29,54 @@ Tensor clone_parameter(Tape& t, const Tensor& x) {
   return copy;
 }
 
+/// Calls f(path, weights, projection's in and out, how often) for every target; without weights each kind of layer
+/// once.
+template <class F>
+void for_each_target(const ModelConfig& c, const Adapters& adapters, Weights* w, F f) {
+  auto stack = [&](const std::vector<Projection>& of_layer, std::int64_t count, auto name, auto layer) {
+    for (std::int64_t i = 0; i < (w ? count : std::min<std::int64_t>(count, 1)); ++i)
+      for (const Projection& p : of_layer)
+        if (adapters.targets(p.path))
+          f(w ? name(i) + p.path : std::string(), w ? &(layer(i).*p.weights) : nullptr, p.in, p.out, w ? 1 : count);
+  };
+  if (c.two_stacks())
+    stack(source_projections(c), c.source.layers, source_layer_name,
+          [&](std::int64_t i) -> LayerWeights& { return w->source.layers[static_cast<std::size_t>(i)]; });
+  stack(
+      projections(c), c.layers, [&](std::int64_t i) { return layer_name(c.architecture, i); },
+      [&](std::int64_t i) -> LayerWeights& { return w->layers[static_cast<std::size_t>(i)]; });
+  const auto head = head_projection(c);
+  if (head && adapters.targets(head->path) && !saves_pooled_dense(c))
+    f(std::string(head->path), w ? &head->weights(*w) : nullptr, head->in, head->out, std::int64_t{1});
+}
+
 /// Adapters of all targets in `dtype`.
 void make_adapters(Tape& t, const ModelConfig& c, const Adapters& adapters, DType dtype, Weights& w) {
-  for (std::size_t i = 0; i < w.layers.size(); ++i)
-    for (const Projection& p : projections(c)) {
-      if (!adapters.targets(p.module)) continue;
-      LinearWeights& linear = w.layers[i].*p.weights;
-      const std::string at = layer_name(c.architecture, static_cast<std::int64_t>(i)) + p.parent + "." + p.module;
-      WeightBuilder b(&t, dtype, w.trainable.size());
-      linear.lora_a = b.make(at + ".lora_A.weight", {adapters.rank, p.in});
-      linear.lora_b = b.make(at + ".lora_B.weight", {p.out, adapters.rank});
-      linear.lora_dropout = adapters.dropout;
-      linear.lora_scale = adapters.scale;
-      if (adapters.dora) {
-        linear.magnitude = initial_magnitude(t, linear);
-        b.parameters.push_back({at + ".lora_magnitude_vector.weight", linear.magnitude});
-      }
-      w.trainable.insert(w.trainable.end(), b.parameters.begin(), b.parameters.end());
-    }
+  for_each_target(c, adapters, &w,
+                  [&](const std::string& at, LinearWeights* linear, std::int64_t in, std::int64_t out, std::int64_t) {
+                    WeightBuilder b(&t, dtype, w.trainable.size());
+                    linear->lora_a = b.make(at + ".lora_A.weight", {adapters.rank, in});
+                    linear->lora_b = b.make(at + ".lora_B.weight", {out, adapters.rank});
+                    linear->lora_dropout = adapters.dropout;
+                    linear->lora_scale = adapters.scale;
+                    if (adapters.dora) {
+                      linear->magnitude = initial_magnitude(t, *linear);
+                      b.parameters.push_back({at + ".lora_magnitude_vector.weight", linear->magnitude});
+                    }
+                    w.trainable.insert(w.trainable.end(), b.parameters.begin(), b.parameters.end());
+                  });
+}
+
+/// Numbers of a linear layer.
+std::int64_t elements(std::int64_t in, std::int64_t out) { return checked_add(checked_multiply(in, out), out); }
+
+/// Of what is trained whole beside the adapters.
+std::int64_t saved_elements(const ModelConfig& c, const Adapters& adapters) {
+  std::int64_t n = adapters.saves_embedding ? checked_multiply(c.vocab, c.hidden) : 0;
+  if (!adapters.saves_head) return n;
+  if (!c.encoder()) return checked_add(n, checked_multiply(head_rows(c), c.hidden));
+  n = checked_add(n, elements(c.hidden, c.labels));
+  return saves_pooled_dense(c) ? checked_add(n, elements(c.hidden, c.hidden)) : n;
 }
 
 /// Numbers a virtual token has: an embedding, or keys and values of every layer.
@@ -81,14 +121,22 @@ void add_adapters(Tape& t, const ModelConfig& c, const Adapters& adapters, Weigh
     make_adapters(t, c, adapters, first_type(w), w);
     for (const Parameter& p : w.trainable) cast_parameter(t, p.tensor, adapters.dtype);  // cast_adapter_dtype
   }
-  auto save = [&](Tensor& module, const char* name) {
+  auto save = [&](Tensor& module, const std::string& name) {
     w.replaced.push_back(module);
     module = clone_parameter(t, module);
     w.trainable.push_back({name, module});
   };
+  auto save_linear = [&](LinearWeights& linear, const std::string& name) {
+    save(linear.weight, name + ".weight");
+    save(linear.bias, name + ".bias");
+  };
   if (adapters.saves_embedding) save(w.token_embedding, "model.embed_tokens.modules_to_save.weight");
-  if (adapters.saves_head)
+  if (adapters.saves_head && c.encoder()) {
+    if (saves_pooled_dense(c)) save_linear(w.pooled.dense, "classifier.modules_to_save.dense");
+    save_linear(w.pooled.out, "classifier.modules_to_save");
+  } else if (adapters.saves_head) {
     save(w.head, c.labels > 0 ? "score.modules_to_save.weight" : "lm_head.modules_to_save.weight");
+  }
   w.parameters.insert(w.parameters.end(), w.trainable.begin(), w.trainable.end());
 }
 
@@ -98,20 +146,21 @@ std::int64_t adapter_parameter_count(const ModelConfig& c, const Adapters& adapt
     make_prompt(b, c, *adapters.prompt);
     return b.elements;
   }
-  std::int64_t each = 0;
-  for (const Projection& p : projections(c)) {
-    if (!adapters.targets(p.module)) continue;
-    each = checked_add(each, checked_multiply(adapters.rank, checked_add(p.in, p.out)));
-    if (adapters.dora) each = checked_add(each, p.out);
-  }
-  if (each == 0)
+  std::int64_t all = 0;
+  for_each_target(c, adapters, nullptr,
+                  [&](const std::string&, LinearWeights*, std::int64_t in, std::int64_t out, std::int64_t times) {
+                    std::int64_t each = checked_multiply(adapters.rank, checked_add(in, out));
+                    if (adapters.dora) each = checked_add(each, out);
+                    all = checked_add(all, checked_multiply(each, times));
+                  });
+  const auto head = head_projection(c);
+  if (head && saves_pooled_dense(c) && adapters.targets(head->path))
+    throw UserError(fmt::format("adapters on '{}', which peft trains whole, are not modelled", head->path),
+                    "lora targets", fmt::format("of this model: {}", fmt::join(adapter_modules(c), ", ")), Exit::usage);
+  if (all == 0)
     throw UserError("no module of this model is a target of the adapters", "lora targets",
-                    c.architecture == Architecture::gpt2
-                        ? "of GPT-2: c_attn, c_proj, c_fc, all-linear"
-                        : "of this model: q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, all-linear",
-                    Exit::usage);
-  return checked_multiply(each, c.layers) + (adapters.saves_embedding ? checked_multiply(c.vocab, c.hidden) : 0) +
-         (adapters.saves_head ? checked_multiply(head_rows(c), c.hidden) : 0);
+                    fmt::format("of this model: {}, all-linear", fmt::join(adapter_modules(c), ", ")), Exit::usage);
+  return checked_add(all, saved_elements(c, adapters));
 }
 
 }  // namespace vramplan

@@ -14,9 +14,9 @@ struct Adapters {
   std::int64_t rank = 8;
   double dropout = 0, scale = 2;
   DType dtype = DType::fp32;
-  bool saves_embedding = false, saves_head = false;        ///< trained whole: copies beside the frozen ones
-  bool dora = false;                                       ///< a magnitude for each output beside A and B
-  std::function<bool(const std::string& module)> targets;  ///< "q_proj", "down_proj" ...
+  bool saves_embedding = false, saves_head = false;      ///< trained whole: copies beside the frozen ones
+  bool dora = false;                                     ///< a magnitude for each output beside A and B
+  std::function<bool(const std::string& path)> targets;  ///< of a module: "self_attn.q_proj", "fc1" ...
 };
 
 /// Freezes everything that is there and adds the adapters.

@@ -28,10 +28,12 @@ Tensor shifted_right(Tape& t, const Tensor& labels, std::int64_t vocab) {
   return ids;
 }
 
-/// BartScaledWordEmbedding.
-Tensor embed_tokens(Tape& t, const ModelConfig& c, const Weights& w, const Tensor& ids) {
+/// BartScaledWordEmbedding; each stack has a module of its own for it.
+Tensor embed_tokens(Tape& t, const ModelConfig& c, const Weights& w, const Tensor& ids, bool wants_grad) {
   const double factor = c.scales_embedding ? std::sqrt(static_cast<double>(c.hidden)) : 1;
-  return scale(t, embedding(t, w.token_embedding, ids), factor);
+  Tensor tokens = scale(t, embedding(t, w.token_embedding, ids), factor);
+  if (wants_grad) tokens->requires_grad = true;
+  return tokens;
 }
 
 EagerAttention attend(Tape& t, const ModelConfig& c, const Tensor& q, const Tensor& k, const Tensor& v,
@@ -123,25 +125,27 @@ Tensor encoder_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const
 }
 
 /// BartDecoderLayer.forward.
-Tensor decoder_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const CrossAttention& cross, const Tensor& x,
-                     const Arguments& given, const AttentionChoice& choice) {
+Tensor decoder_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Arguments& given,
+                     const AttentionChoice& choice) {
   EagerAttention a;
   Tensor hidden = self_attention(t, c, w, x, {c.heads, x, given.mask, !given.mask}, choice, a);
   {
     At here(t, "encoder_attn");
-    a = attention(t, c, {cross.q, cross.k, cross.v, cross.out}, hidden, {c.heads, given.states, {}, false}, choice);
-    hidden = closed(t, c, std::move(a.out), hidden, cross.norm);
+    a = attention(t, c, {w.cross_q, w.cross_k, w.cross_v, w.cross_out}, hidden, {c.heads, given.states, {}, false},
+                  choice);
+    hidden = closed(t, c, std::move(a.out), hidden, w.cross_norm);
   }
   return feed_forward(t, c, w, hidden);
 }
 
 /// BartEncoder.forward: the last hidden state [b, s, h].
-Tensor encode(Tape& t, const ModelConfig& c, const Weights& w, const Tensor& ids, const AttentionChoice& choice,
+Tensor encode(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch, const AttentionChoice& choice,
               const RunStack& run) {
+  const Tensor& ids = batch.ids;
   Tensor placed, tokens, hidden;
   {
     At here(t, "embeddings");
-    tokens = embed_tokens(t, c, w, ids);
+    tokens = embed_tokens(t, c, w, ids, batch.embeddings_want_grad);
     {
       const Tensor numbers = expand(t, arange(t, ids.size(1)), ids.shape());
       placed = embedding(t, w.source.position_embedding, shift(t, numbers, kUnusedPositions));
@@ -162,13 +166,13 @@ Tensor encode(Tape& t, const ModelConfig& c, const Weights& w, const Tensor& ids
 }
 
 /// BartDecoder.forward: the last hidden state [b, t, h]. Its locals live until it returns.
-Tensor decode(Tape& t, const ModelConfig& c, const Weights& w, const Tensor& ids, const Tensor& states,
+Tensor decode(Tape& t, const ModelConfig& c, const Weights& w, const Tensor& ids, bool wants_grad, const Tensor& states,
               const AttentionChoice& choice, const RunStack& run) {
   const std::int64_t b = ids.size(0), n = ids.size(1);
   Tensor placed, positions, tokens, mask, hidden;
   {
     At here(t, "embeddings");
-    tokens = embed_tokens(t, c, w, ids);
+    tokens = embed_tokens(t, c, w, ids, wants_grad);
     positions = position_ids(t, n, 0);
   }
   mask = mask_of_ones(t, b, n, tokens.dtype(), choice.eager);
@@ -186,8 +190,7 @@ Tensor decode(Tape& t, const ModelConfig& c, const Weights& w, const Tensor& ids
   stack.mask = [mask](std::int64_t) { return mask; };
   stack.run = [&t, &c, &w, choice](std::int64_t i, const Tensor& x, const Arguments& given) {
     At here(t, "decoder", static_cast<int>(i));
-    const auto at = static_cast<std::size_t>(i);
-    return decoder_layer(t, c, w.layers[at], w.cross[at], x, given, choice);
+    return decoder_layer(t, c, w.layers[static_cast<std::size_t>(i)], x, given, choice);
   };
   hidden = run(t, stack, std::move(hidden));
   return hidden;
@@ -198,8 +201,8 @@ Tensor decode(Tape& t, const ModelConfig& c, const Weights& w, const Tensor& ids
 ModelOutput bart(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch, const AttentionChoice& choice,
                  const RunStack& run) {
   const Tensor ids = shifted_right(t, batch.labels, c.vocab);
-  const Tensor states = encode(t, c, w, batch.ids, choice, run);
-  const Tensor hidden = decode(t, c, w, ids, states, choice, run);
+  const Tensor states = encode(t, c, w, batch, choice, run);
+  const Tensor hidden = decode(t, c, w, ids, batch.embeddings_want_grad, states, choice, run);
   InPhase phase(t.memory(), Phase::loss);
   Tensor logits;
   {

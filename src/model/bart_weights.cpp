@@ -8,13 +8,19 @@
 namespace vramplan {
 namespace {
 
-/// Shapes of an attention's projections and of the feed-forward part do not depend on the number of heads.
-template <class Attention>
-void make_attention(WeightBuilder& b, const std::string& at, const ModelConfig& c, Attention& w) {
-  w.k = b.linear(at + "k_proj", c.hidden, c.hidden, true);
-  w.v = b.linear(at + "v_proj", c.hidden, c.hidden, true);
-  w.q = b.linear(at + "q_proj", c.hidden, c.hidden, true);
-  w.out = b.linear(at + "out_proj", c.hidden, c.hidden, true);
+/// Where an attention's projections are in a layer. Their shapes do not depend on the number of heads.
+struct AttentionPlace {
+  LinearWeights LayerWeights::*k, LayerWeights::*v, LayerWeights::*q, LayerWeights::*out;
+};
+constexpr AttentionPlace kSelf{&LayerWeights::k, &LayerWeights::v, &LayerWeights::q, &LayerWeights::out},
+    kCross{&LayerWeights::cross_k, &LayerWeights::cross_v, &LayerWeights::cross_q, &LayerWeights::cross_out};
+
+void make_attention(WeightBuilder& b, const std::string& at, const ModelConfig& c, const AttentionPlace& place,
+                    LayerWeights& w) {
+  w.*place.k = b.linear(at + "k_proj", c.hidden, c.hidden, true);
+  w.*place.v = b.linear(at + "v_proj", c.hidden, c.hidden, true);
+  w.*place.q = b.linear(at + "q_proj", c.hidden, c.hidden, true);
+  w.*place.out = b.linear(at + "out_proj", c.hidden, c.hidden, true);
 }
 
 void make_feed_forward(WeightBuilder& b, const std::string& at, const ModelConfig& c, std::int64_t ffn,
@@ -26,7 +32,7 @@ void make_feed_forward(WeightBuilder& b, const std::string& at, const ModelConfi
 
 LayerWeights make_encoder_layer(WeightBuilder& b, const std::string& at, const ModelConfig& c) {
   LayerWeights w;
-  make_attention(b, at + "self_attn.", c, w);
+  make_attention(b, at + "self_attn.", c, kSelf, w);
   w.norm1 = b.norm(at + "self_attn_layer_norm", c);
   make_feed_forward(b, at, c, c.source.ffn, w);
   return w;
@@ -59,7 +65,7 @@ void make_encoder(WeightBuilder& b, const ModelConfig& c, SourceWeights& w) {
   w.position_embedding = make_positions(b, at, c);
   for (std::int64_t i = 0; i < c.source.layers; ++i) {
     const InLayer here(b, i);
-    w.layers.push_back(make_encoder_layer(b, at + "layers." + std::to_string(i) + ".", c));
+    w.layers.push_back(make_encoder_layer(b, source_layer_name(i), c));
   }
   w.embedding_norm = b.norm(at + "layernorm_embedding", c);
 }
@@ -69,21 +75,19 @@ void make_decoder(WeightBuilder& b, const ModelConfig& c, Weights& w) {
   w.position_embedding = make_positions(b, at, c);
   for (std::int64_t i = 0; i < c.layers; ++i) {
     const InLayer here(b, i);
-    w.cross.emplace_back();
-    w.layers.push_back(make_bart_decoder_layer(b, layer_name(c.architecture, i), c, w.cross.back()));
+    w.layers.push_back(make_bart_decoder_layer(b, layer_name(c.architecture, i), c));
   }
   w.embedding_norm = b.norm(at + "layernorm_embedding", c);
 }
 
 }  // namespace
 
-LayerWeights make_bart_decoder_layer(WeightBuilder& b, const std::string& at, const ModelConfig& c,
-                                     CrossAttention& cross) {
+LayerWeights make_bart_decoder_layer(WeightBuilder& b, const std::string& at, const ModelConfig& c) {
   LayerWeights w;
-  make_attention(b, at + "self_attn.", c, w);
+  make_attention(b, at + "self_attn.", c, kSelf, w);
   w.norm1 = b.norm(at + "self_attn_layer_norm", c);
-  make_attention(b, at + "encoder_attn.", c, cross);
-  cross.norm = b.norm(at + "encoder_attn_layer_norm", c);
+  make_attention(b, at + "encoder_attn.", c, kCross, w);
+  w.cross_norm = b.norm(at + "encoder_attn_layer_norm", c);
   make_feed_forward(b, at, c, c.ffn, w);
   return w;
 }

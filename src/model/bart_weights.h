@@ -7,9 +7,7 @@ namespace vramplan {
 /// Rows of a table of positions before the first one's (BartLearnedPositionalEmbedding.offset).
 inline constexpr std::int64_t kUnusedPositions = 2;
 
-/// Layer i of the decoder, and its attention to the source.
-LayerWeights make_bart_decoder_layer(WeightBuilder& b, const std::string& at, const ModelConfig& c,
-                                     CrossAttention& cross);
+LayerWeights make_bart_decoder_layer(WeightBuilder& b, const std::string& at, const ModelConfig& c);
 void make_bart(WeightBuilder& b, const ModelConfig& c, Weights& w);
 
 }  // namespace vramplan

@@ -132,7 +132,7 @@ ModelOutput masked_lm(Tape& t, const ModelConfig& c, const Weights& w, const Ten
   Tensor logits;
   {
     At here(t, "lm_head");
-    Tensor x = linear(t, hidden, w.masked.dense.weight, w.masked.dense.bias);
+    Tensor x = apply_linear(t, w.masked.dense, hidden);
     x = apply_activation(t, c.mlp, x);
     x = apply_norm(t, c, w.masked.norm, x);
     logits = linear(t, x, w.head, w.masked.bias);  // [b, s, v]

@@ -27,6 +27,9 @@ inline std::string layer_name(Architecture a, std::int64_t i) {
   return stack + std::to_string(i) + ".";
 }
 
+/// Where layer i of the encoder before a decoder stands.
+inline std::string source_layer_name(std::int64_t i) { return "model.encoder.layers." + std::to_string(i) + "."; }
+
 /// A parameter of one of the repeated layers.
 inline bool in_layer(std::string_view name) {
   return name.find(".layers.") != std::string_view::npos || name.find(".layer.") != std::string_view::npos ||

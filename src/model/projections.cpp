@@ -1,29 +1,85 @@
 #include "model/projections.h"
 
+#include <algorithm>
+
 namespace vramplan {
+namespace {
+
+using L = LayerWeights;
+
+std::vector<Projection> of_bert(const ModelConfig& c) {
+  const std::int64_t h = c.hidden;
+  if (c.architecture == Architecture::distilbert)
+    return {{"attention.q_lin", &L::q, h, h},     {"attention.k_lin", &L::k, h, h}, {"attention.v_lin", &L::v, h, h},
+            {"attention.out_lin", &L::out, h, h}, {"ffn.lin1", &L::up, h, c.ffn},   {"ffn.lin2", &L::down, c.ffn, h}};
+  return {{"attention.self.query", &L::q, h, h},    {"attention.self.key", &L::k, h, h},
+          {"attention.self.value", &L::v, h, h},    {"attention.output.dense", &L::out, h, h},
+          {"intermediate.dense", &L::up, h, c.ffn}, {"output.dense", &L::down, c.ffn, h}};
+}
+
+/// Of an encoder's layer, or of a decoder's with its second attention.
+std::vector<Projection> of_bart(std::int64_t h, std::int64_t ffn, bool decoder) {
+  std::vector<Projection> all{{"self_attn.k_proj", &L::k, h, h},
+                              {"self_attn.v_proj", &L::v, h, h},
+                              {"self_attn.q_proj", &L::q, h, h},
+                              {"self_attn.out_proj", &L::out, h, h}};
+  if (decoder)
+    for (const Projection& p : {Projection{"encoder_attn.k_proj", &L::cross_k, h, h},
+                                {"encoder_attn.v_proj", &L::cross_v, h, h},
+                                {"encoder_attn.q_proj", &L::cross_q, h, h},
+                                {"encoder_attn.out_proj", &L::cross_out, h, h}})
+      all.push_back(p);
+  all.push_back({"fc1", &L::up, h, ffn});
+  all.push_back({"fc2", &L::down, ffn, h});
+  return all;
+}
+
+}  // namespace
 
 std::vector<Projection> projections(const ModelConfig& c) {
+  const std::int64_t h = c.hidden;
   if (c.architecture == Architecture::gpt2)
-    return {{"attn", "c_attn", &LayerWeights::qkv, c.hidden, 3 * c.hidden},
-            {"attn", "c_proj", &LayerWeights::out, c.hidden, c.hidden},
-            {"mlp", "c_fc", &LayerWeights::up, c.hidden, c.ffn},
-            {"mlp", "c_proj", &LayerWeights::down, c.ffn, c.hidden}};
-  if (c.encoder())
-    return {{"attention", "query", &LayerWeights::q, c.hidden, c.hidden},
-            {"attention", "key", &LayerWeights::k, c.hidden, c.hidden},
-            {"attention", "value", &LayerWeights::v, c.hidden, c.hidden},
-            {"attention", "dense", &LayerWeights::out, c.hidden, c.hidden},
-            {"", "intermediate", &LayerWeights::up, c.hidden, c.ffn},
-            {"", "output", &LayerWeights::down, c.ffn, c.hidden}};
+    return {{"attn.c_attn", &L::qkv, h, 3 * h},
+            {"attn.c_proj", &L::out, h, h},
+            {"mlp.c_fc", &L::up, h, c.ffn},
+            {"mlp.c_proj", &L::down, c.ffn, h}};
+  if (c.encoder()) return of_bert(c);
+  if (c.two_stacks()) return of_bart(h, c.ffn, true);
   const std::int64_t width = c.heads * c.head_dim, kv_width = c.kv_heads * c.head_dim;
-  std::vector<Projection> all{{"self_attn", "q_proj", &LayerWeights::q, c.hidden, width},
-                              {"self_attn", "k_proj", &LayerWeights::k, c.hidden, kv_width},
-                              {"self_attn", "v_proj", &LayerWeights::v, c.hidden, kv_width},
-                              {"self_attn", "o_proj", &LayerWeights::out, width, c.hidden}};
-  if (c.mlp == MlpKind::swiglu) all.push_back({"mlp", "gate_proj", &LayerWeights::gate, c.hidden, c.ffn});
-  all.push_back({"mlp", "up_proj", &LayerWeights::up, c.hidden, c.ffn});
-  all.push_back({"mlp", "down_proj", &LayerWeights::down, c.ffn, c.hidden});
+  std::vector<Projection> all{{"self_attn.q_proj", &L::q, h, width},
+                              {"self_attn.k_proj", &L::k, h, kv_width},
+                              {"self_attn.v_proj", &L::v, h, kv_width},
+                              {"self_attn.o_proj", &L::out, width, h}};
+  if (c.mlp == MlpKind::swiglu) all.push_back({"mlp.gate_proj", &L::gate, h, c.ffn});
+  all.push_back({"mlp.up_proj", &L::up, h, c.ffn});
+  all.push_back({"mlp.down_proj", &L::down, c.ffn, h});
   return all;
+}
+
+std::vector<Projection> source_projections(const ModelConfig& c) { return of_bart(c.hidden, c.source.ffn, false); }
+
+std::optional<HeadProjection> head_projection(const ModelConfig& c) {
+  if (!c.encoder()) return std::nullopt;
+  const bool bert = c.architecture == Architecture::bert, roberta = c.architecture == Architecture::roberta;
+  if (c.labels > 0)
+    return HeadProjection{bert      ? "bert.pooler.dense"
+                          : roberta ? "classifier.dense"
+                                    : "pre_classifier",
+                          [](Weights& w) -> LinearWeights& { return w.pooled.dense; }, c.hidden, c.hidden};
+  return HeadProjection{bert      ? "cls.predictions.transform.dense"
+                        : roberta ? "lm_head.dense"
+                                  : "vocab_transform",
+                        [](Weights& w) -> LinearWeights& { return w.masked.dense; }, c.hidden, c.hidden};
+}
+
+std::vector<std::string> adapter_modules(const ModelConfig& c) {
+  std::vector<std::string> names;
+  for (const Projection& p : projections(c)) {
+    const std::string path = p.path;
+    const std::string name = path.substr(path.rfind('.') + 1);
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
 }
 
 }  // namespace vramplan

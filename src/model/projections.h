@@ -1,5 +1,7 @@
-// The linear layers of one repeated layer, by the names of their modules.
+// The linear layers of a model that can have an adapter, by the names of their modules.
 #pragma once
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "model/weights.h"
@@ -7,13 +9,25 @@
 namespace vramplan {
 
 struct Projection {
-  const char* parent;  ///< the module it is in, of the layer: "self_attn" ...
-  const char* module;  ///< "q_proj", "down_proj" ...
+  const char* path;  ///< of its module, seen from the layer: "self_attn.q_proj" ...
   LinearWeights LayerWeights::*weights;
   std::int64_t in, out;
 };
 
-/// In the order of the layer's modules.
+/// Of one repeated layer, in the order of its modules.
 std::vector<Projection> projections(const ModelConfig& c);
+/// Of one layer of the encoder before a decoder.
+std::vector<Projection> source_projections(const ModelConfig& c);
+
+/// Between an encoder's layers and its last matrix.
+struct HeadProjection {
+  const char* path;
+  LinearWeights& (*weights)(Weights&);
+  std::int64_t in, out;
+};
+std::optional<HeadProjection> head_projection(const ModelConfig& c);
+
+/// What users name as targets: the last parts of the paths, each once.
+std::vector<std::string> adapter_modules(const ModelConfig& c);
 
 }  // namespace vramplan

@@ -72,10 +72,7 @@ LayerWeights make_layer(WeightBuilder& b, const ModelConfig& c, std::int64_t i) 
   const std::string at = layer_name(c.architecture, i);
   if (b.storage) return load_llama_layer(b, at, c);
   if (c.encoder()) return make_bert_layer(b, at, c);
-  if (c.two_stacks()) {
-    CrossAttention cross;
-    return make_bart_decoder_layer(b, at, c, cross);
-  }
+  if (c.two_stacks()) return make_bart_decoder_layer(b, at, c);
   return c.architecture == Architecture::gpt2 ? make_gpt2_layer(b, at, c) : make_llama_layer(b, at, c);
 }
 
@@ -157,15 +154,17 @@ Bytes loaded_bytes(const ModelConfig& c, const WeightStorage& storage) {
 void load_model(WeightBuilder& b, Tape& t, const ModelConfig& c, const WeightStorage& storage, Weights& w) {
   { const Scratch warm(t.memory(), loaded_bytes(c, storage), "caching_allocator_warmup"); }
   Parameter head;
-  if (!c.tied) {
-    w.head = b.make("lm_head.weight", {c.vocab, c.hidden});
+  auto make_head = [&] {
+    w.head = b.make(head_name(c), {head_rows(c), c.hidden});
     head = b.take_last();
-  }
+  };
+  if (!c.tied && c.labels == 0) make_head();
   make_ends(b, c, w);
   b.storage = &storage;
   make_layers(b, t, c, w);
   b.storage = nullptr;
   w.final_norm = b.norm("model.norm", c);
+  if (c.labels > 0) make_head();  // which the checkpoint of a language model has not
   for (Tensor* buffer : {&w.inverse_frequencies, &w.original_inverse_frequencies}) {
     if (c.position != PositionKind::rotary) break;
     *buffer = t.memory().empty({c.head_dim / 2}, DType::fp32, "buffer");

@@ -34,6 +34,9 @@ struct LayerWeights {
   LinearWeights qkv;  ///< fused (GPT-2)
   LinearWeights q, k, v, out;
   LinearWeights gate, up, down;  ///< gate null where the MLP is not gated
+  /// Of a decoder behind an encoder: attention to that one's last hidden state.
+  LinearWeights cross_q, cross_k, cross_v, cross_out;
+  NormWeights cross_norm;
 };
 
 /// Prompt learning's encoder, fp32 whatever the model's type; null without.
@@ -56,12 +59,6 @@ struct PooledHead {
   LinearWeights dense, out;
 };
 
-/// What a decoder's layer has besides, to look at the encoder's last hidden state.
-struct CrossAttention {
-  LinearWeights q, k, v, out;
-  NormWeights norm;
-};
-
 /// The encoder of a sequence-to-sequence model; its tokens' embedding is the decoder's.
 struct SourceWeights {
   Tensor position_embedding;
@@ -77,8 +74,7 @@ struct Weights {
   MaskedHead masked;
   PooledHead pooled;  ///< of an encoder that classifies
   SourceWeights source;
-  std::vector<CrossAttention> cross;  ///< of each layer behind a source
-  Tensor logits_bias;                 ///< buffer [1, v] of BART
+  Tensor logits_bias;  ///< buffer [1, v] of BART
   std::vector<LayerWeights> layers;
   NormWeights final_norm;
   std::vector<Tensor> replaced;  ///< frozen originals of modules that are trained whole

@@ -36,9 +36,10 @@ double Lora::scale() const {
   return (alpha > 0 ? alpha : 2 * r) / (rank_stabilised ? std::sqrt(r) : r);
 }
 
-bool Lora::targets_module(const std::string& name) const {
-  return std::any_of(targets.begin(), targets.end(),
-                     [&](const std::string& t) { return t == name || (t == "all-linear" && name != "lm_head"); });
+bool Lora::targets_module(const std::string& path) const {
+  return std::any_of(targets.begin(), targets.end(), [&](const std::string& t) {
+    return t == path || t == "all-linear" || (path.size() > t.size() && path.ends_with("." + t));
+  });
 }
 
 bool has_master_weights(Precision p) { return p == Precision::mixed_bf16 || p == Precision::mixed_fp16; }

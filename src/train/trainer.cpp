@@ -44,7 +44,7 @@ Adapters adapters_of(const ModelConfig& c, const TrainOptions& options) {
   a.dtype = lora.full_precision ? DType::fp32 : parameter_type(options.precision);
   a.saves_embedding = saves("embed_tokens");
   a.saves_head = saves("lm_head") || c.labels > 0;  // peft's task SEQ_CLS saves the classifier's
-  a.targets = [lora](const std::string& module) { return lora.targets_module(module); };
+  a.targets = [lora](const std::string& path) { return lora.targets_module(path); };
   return a;
 }
 
@@ -130,8 +130,8 @@ void Trainer::make_batch() {
     backend.unary(Unary::sin, batch_.hidden, batch_.hidden, 0);
     return;
   }
-  batch_.embeddings_want_grad =
-      options_.input_grads && options_.checkpoint.kind != CheckpointKind::none && options_.checkpoint.kind != CheckpointKind::selective;
+  batch_.embeddings_want_grad = options_.input_grads && options_.checkpoint.kind != CheckpointKind::none &&
+                                options_.checkpoint.kind != CheckpointKind::selective;
   batch_.ids = memory_.empty({b, s}, DType::int64, "input_ids");
   make_labels();
   backend.tokens(batch_.ids, config_.vocab, 1);

@@ -63,7 +63,7 @@ struct Checkpointing {
 /// Adapters of peft on a frozen model: A [r, in] and B [out, r] beside a linear layer.
 struct Lora {
   std::int64_t rank = 8;
-  std::vector<std::string> targets{"q_proj", "v_proj"};  ///< module names; "all-linear" is all but the head
+  std::vector<std::string> targets{"q_proj", "v_proj"};  ///< module names; "all-linear" is all but the last
   double dropout = 0;
   bool full_precision = true;  ///< adapters in fp32 whatever the model's type (peft's default)
   /// modules_to_save: "embed_tokens", "lm_head"; trained whole, beside the frozen ones
@@ -72,7 +72,8 @@ struct Lora {
   bool rank_stabilised = false;  ///< rsLoRA: alpha over the root of the rank, instead of over the rank
   bool dora = false;             ///< a trained magnitude beside A and B, and the weight's row norms in each pass
   double scale() const;
-  bool targets_module(const std::string& name) const;
+  /// Whether one of the targets is the module's path or the end of it, part by part.
+  bool targets_module(const std::string& path) const;
   bool operator==(const Lora&) const = default;
 };
 
@@ -107,7 +108,7 @@ struct TrainOptions {
   std::optional<Lora> lora;  ///< train adapters only
   /// The embeddings and this many layers behind them are not trained; nothing: all are.
   std::optional<std::int64_t> frozen_layers;
-  bool input_grads = true;  ///< enable_input_require_grads where layers are recomputed, as transformers does
+  bool input_grads = true;             ///< enable_input_require_grads where layers are recomputed, as transformers does
   std::optional<PromptTuning> prompt;  ///< train a prompt only
   std::optional<Fp8Recipe> fp8;        ///< the layers' linear modules are Transformer Engine's, in 8-bit floats
   std::optional<Quantisation> quant;   ///< of the frozen model under the adapters
