@@ -57,6 +57,22 @@ inline ModelConfig small_qwen2() {
   c.full_layers = 2;
   return c;
 }
+inline ModelConfig small_qwen3() {
+  ModelConfig c = small_qwen2();
+  c.architecture = Architecture::qwen3;
+  c.qkv_bias = false;
+  c.head_norms = true;
+  return c;
+}
+inline ModelConfig small_gemma3() {
+  ModelConfig c = small_mistral();
+  c.architecture = Architecture::gemma3;
+  c.mlp = MlpKind::geglu_tanh;
+  c.norm = NormKind::rms_norm_gemma;
+  c.full_every = 2;
+  c.tied = c.scales_embedding = c.head_norms = c.post_norms = true;
+  return c;
+}
 inline ModelConfig small_textbook(double dropout = 0) {
   ModelConfig c = small_gpt2(dropout);
   c.architecture = Architecture::textbook;
@@ -100,6 +116,8 @@ inline std::vector<NamedModel> small_models() {
           {"llama", small_llama()},
           {"mistral", small_mistral()},
           {"qwen2", small_qwen2()},
+          {"qwen3", small_qwen3()},
+          {"gemma3", small_gemma3()},
           {"textbook", small_textbook()},
           {"textbook with dropout", small_textbook(0.25)},
           {"free", small_free()},

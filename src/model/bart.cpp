@@ -156,7 +156,6 @@ Tensor encode(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batc
   }
   LayerStack stack;
   stack.count = c.source.layers;
-  stack.mask = [](std::int64_t) { return Tensor(); };
   stack.run = [&t, &c, &w, choice](std::int64_t i, const Tensor& x, const Arguments&) {
     At here(t, "encoder", static_cast<int>(i));
     return encoder_layer(t, c, w.source.layers[static_cast<std::size_t>(i)], x, choice);
@@ -187,7 +186,7 @@ Tensor decode(Tape& t, const ModelConfig& c, const Weights& w, const Tensor& ids
   stack.count = c.layers;
   stack.mask_is_argument = true;
   stack.states = states;
-  stack.mask = [mask](std::int64_t) { return mask; };
+  stack.arguments = [mask](std::int64_t) { return Arguments{mask, {}, {}, {}}; };
   stack.run = [&t, &c, &w, choice](std::int64_t i, const Tensor& x, const Arguments& given) {
     At here(t, "decoder", static_cast<int>(i));
     return decoder_layer(t, c, w.layers[static_cast<std::size_t>(i)], x, given, choice);

@@ -120,7 +120,6 @@ Tensor bert_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& b
   const Tensor embedded = embed(t, c, w, batch);
   LayerStack stack;
   stack.count = c.layers;
-  stack.mask = [](std::int64_t) { return Tensor(); };
   stack.run = [&t, &c, &w, choice](std::int64_t i, const Tensor& x, const Arguments&) {
     At here(t, "layer", static_cast<int>(i));
     return bert_layer(t, c, w.layers[static_cast<std::size_t>(i)], x, choice);

@@ -21,6 +21,7 @@ namespace {
 
 Tensor embed(Tape& t, const Weights& w, const Batch& batch) {
   Tensor tokens = embedding(t, w.token_embedding, batch.ids);
+  if (w.embedding_scale) tokens = mul(t, tokens, w.embedding_scale);
   if (batch.embeddings_want_grad) tokens->requires_grad = true;
   return tokens;
 }
@@ -40,13 +41,18 @@ Tensor gpt2_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& b
   LayerStack stack;
   stack.count = c.layers;
   stack.mask_is_argument = true;
-  stack.mask = [mask = masks.full](std::int64_t) { return mask; };
+  stack.arguments = [mask = masks.full](std::int64_t) { return Arguments{mask, {}, {}, {}}; };
   stack.run = [&t, &c, &w, choice, positions](std::int64_t i, const Tensor& x, const Arguments& with) {
     At here(t, "layer", static_cast<int>(i));
     return gpt2_layer(t, c, w.layers[static_cast<std::size_t>(i)], x, with.mask, choice);
   };
   hidden = run(t, stack, std::move(hidden));
   return apply_norm(t, c, w.final_norm, hidden);
+}
+
+/// Whether a cache that was given comes back with the output although none was asked for.
+bool returns_given_cache(const ModelConfig& c) {
+  return c.architecture == Architecture::llama || c.architecture == Architecture::gemma3;
 }
 
 /// LlamaModel.forward. `inputs_embeds` keeps the embeddings alive until it returns.
@@ -56,16 +62,21 @@ Tensor llama_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& 
   const Tensor positions = position_ids(t, tokens.size(1), prefix_length(w));
   const Masks masks = make_masks(t, c, tokens.size(0), tokens.size(1), prefix_length(w), tokens.dtype(), choice);
   Tensor hidden = tokens;
-  Rotary rotary;
-  if (c.position == PositionKind::rotary) rotary = rotary_tables(t, w, positions, tokens.dtype());
+  Rotary rotary, near;  // those of layers that slide, where they are others
+  if (c.position == PositionKind::rotary) rotary = rotary_tables(t, w.rotary, positions, tokens.dtype());
+  if (c.full_every > 0) near = rotary_tables(t, w.near_rotary, positions, tokens.dtype());
   if (c.position == PositionKind::learned) hidden = add(t, tokens, embedding(t, w.position_embedding, positions));
   if (c.embedding_dropout > 0) hidden = dropout(t, hidden, c.embedding_dropout);
   LayerStack stack;
   stack.count = c.layers;
-  stack.mask = [&c, masks](std::int64_t i) { return c.sliding(i) ? masks.sliding : masks.full; };
-  stack.run = [&t, &c, &w, choice, rotary, positions](std::int64_t i, const Tensor& x, const Arguments& with) {
+  stack.arguments = [&c, masks, rotary, near](std::int64_t i) {
+    const bool slides = c.sliding(i);
+    const Rotary& turn = c.full_every > 0 && slides ? near : rotary;
+    return Arguments{slides ? masks.sliding : masks.full, {}, turn.cos, turn.sin};
+  };
+  stack.run = [&t, &c, &w, choice, positions](std::int64_t i, const Tensor& x, const Arguments& with) {
     At here(t, "layer", static_cast<int>(i));
-    return llama_layer(t, c, w.layers[static_cast<std::size_t>(i)], x, with.mask, rotary.cos, rotary.sin, choice);
+    return llama_layer(t, c, w.layers[static_cast<std::size_t>(i)], x, with, choice);
   };
   hidden = run(t, stack, std::move(hidden));
   return apply_norm(t, c, w.final_norm, hidden);
@@ -75,7 +86,6 @@ ModelOutput textbook(Tape& t, const ModelConfig& c, const Weights& w, const Batc
                      const RunStack& run) {
   LayerStack stack;
   stack.count = c.layers;
-  stack.mask = [](std::int64_t) { return Tensor(); };
   stack.run = [&t, &c, &w, kept](std::int64_t i, const Tensor& x, const Arguments&) {
     At here(t, "layer", static_cast<int>(i));
     return textbook_layer(t, c, w.layers[static_cast<std::size_t>(i)], x, kept);
@@ -110,7 +120,7 @@ ModelOutput forward(Tape& t, const ModelConfig& c, const Weights& w, const Batch
   InPhase phase(t.memory(), Phase::loss);
   ModelOutput out = loss_head(t, loss, std::move(hidden), w.head, given.labels);
   if (attention.cache) out.rest = std::exchange(*attention.cache, {}).states;
-  if (!attention.uses_cache && c.architecture != Architecture::llama) out.rest.clear();
+  if (!attention.uses_cache && !returns_given_cache(c)) out.rest.clear();
   return out;
 }
 
@@ -153,6 +163,7 @@ Tensor apply_norm(Tape& t, const ModelConfig& c, const NormWeights& w, const Ten
   switch (c.norm) {
     case NormKind::layer_norm: return layer_norm(t, x, w.weight, w.bias, c.norm_eps);
     case NormKind::rms_norm_python: return rms_norm_python(t, x, w.weight, c.norm_eps);
+    case NormKind::rms_norm_gemma: return rms_norm_gemma(t, x, w.weight, c.norm_eps);
     case NormKind::rms_norm_fused: return rms_norm_fused(t, x, w.weight, c.norm_eps);
   }
   return {};
@@ -162,7 +173,8 @@ Tensor apply_activation(Tape& t, MlpKind kind, const Tensor& x) {
   switch (kind) {
     case MlpKind::gelu: return gelu(t, x);
     case MlpKind::gelu_new: return gelu_new(t, x);
-    case MlpKind::gelu_tanh: return gelu_tanh(t, x);
+    case MlpKind::gelu_tanh:
+    case MlpKind::geglu_tanh: return gelu_tanh(t, x);
     case MlpKind::relu: return relu(t, x);
     case MlpKind::swiglu: return silu(t, x);
   }

@@ -31,9 +31,9 @@ struct AttentionChoice {
 /// The repeated layers of one forward pass, ready to be run in order.
 struct LayerStack {
   std::int64_t count = 0;
-  /// Layer i on the hidden state. Its arguments, `mask(i)` and `states`, are given by the caller.
+  /// Layer i on the hidden state. Its arguments, `arguments(i)` and `states`, are given by the caller.
   std::function<Tensor(std::int64_t i, const Tensor& x, const Arguments& given)> run;
-  std::function<Tensor(std::int64_t i)> mask;
+  std::function<Arguments(std::int64_t i)> arguments = [](std::int64_t) { return Arguments(); };
   Tensor states;  ///< of a decoder behind an encoder: the encoder's last hidden state
   /// GPT-2's and BART's layers take the mask as a positional argument, so checkpointing one keeps it as an argument.
   bool mask_is_argument = false;
@@ -53,8 +53,8 @@ ModelOutput forward(Tape& t, const ModelConfig& c, const Weights& w, const Batch
 /// One layer, hidden state in and out.
 Tensor gpt2_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Tensor& mask,
                   const AttentionChoice& choice);
-Tensor llama_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Tensor& mask,
-                   const Tensor& cos, const Tensor& sin, const AttentionChoice& choice);
+Tensor llama_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Arguments& given,
+                   const AttentionChoice& choice);
 Tensor textbook_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const EagerArgs& kept);
 
 /// The attention of a layer from its queries on, recomputed as a whole where `choice` says so.

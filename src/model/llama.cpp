@@ -1,4 +1,4 @@
-// LlamaDecoderLayer of transformers/models/llama/modeling_llama.py; Mistral and Qwen2 share it.
+// LlamaDecoderLayer of transformers/models/llama/modeling_llama.py; Mistral, Qwen2, Qwen3 and Gemma share it.
 #include <cmath>
 
 #include "model/adapted_linear.h"
@@ -26,23 +26,30 @@ EagerAttention attend_llama(Tape& t, const ModelConfig& c, const Tensor& q, cons
   return {contiguous(t, transpose(t, out, 1, 2)), {}};
 }
 
-EagerAttention attention(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Tensor& mask,
-                         const Tensor& cos, const Tensor& sin, const AttentionChoice& choice) {
+EagerAttention attention(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Arguments& given,
+                         const AttentionChoice& choice) {
   At here(t, "self_attn");
-  auto project = [&](const LinearWeights& p) {
-    return transpose(t, view(t, apply_linear(t, p, x), {x.size(0), x.size(1), -1, c.head_dim}), 1, 2);
+  const bool norms_first = c.architecture == Architecture::qwen3;  // before heads and tokens change places
+  auto project = [&](const LinearWeights& p, const NormWeights& norm) {
+    Tensor heads = view(t, apply_linear(t, p, x), {x.size(0), x.size(1), -1, c.head_dim});
+    if (norm.weight && norms_first) heads = apply_norm(t, c, norm, heads);
+    return transpose(t, heads, 1, 2);
   };
-  Tensor q = project(w.q), k = project(w.k);
-  Tensor v = project(w.v);  // [b, k, s, d]
-  if (cos) {
-    const Tensor wide_cos = unsqueeze(t, cos, 1), wide_sin = unsqueeze(t, sin, 1);
+  Tensor q = project(w.q, w.q_norm), k = project(w.k, w.k_norm);
+  Tensor v = project(w.v, {});  // [b, k, s, d]
+  if (w.q_norm.weight && !norms_first) {
+    q = apply_norm(t, c, w.q_norm, q);
+    k = apply_norm(t, c, w.k_norm, k);
+  }
+  if (given.cos) {
+    const Tensor wide_cos = unsqueeze(t, given.cos, 1), wide_sin = unsqueeze(t, given.sin, 1);
     const Tensor rotated = rotate(t, q, wide_cos, wide_sin);
     const Tensor rotated_k = rotate(t, k, wide_cos, wide_sin);
     q = rotated;
     k = rotated_k;
   }
   update_cache(t, choice, k, v);
-  const Attend core = [&t, &c, mask, choice](const Tensor& queries, const Tensor& keys, const Tensor& values) {
+  const Attend core = [&t, &c, mask = given.mask, choice](const Tensor& queries, const Tensor& keys, const Tensor& values) {
     return attend_llama(t, c, queries, keys, values, mask, choice);
   };
   EagerAttention a = run_attention(t, choice, core, q, k, v);
@@ -52,18 +59,19 @@ EagerAttention attention(Tape& t, const ModelConfig& c, const LayerWeights& w, c
   return a;
 }
 
-/// silu(gate) * up, recomputed as a whole where that is asked for: both branches are made first then.
-Tensor gated(Tape& t, const LayerWeights& w, const Tensor& x, bool recomputed) {
+/// The activated gate times up, recomputed as a whole where that is asked for: both branches are made first then.
+Tensor gated(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, bool recomputed) {
   Tensor gate = apply_linear(t, w.gate, x);  // [b, s, f]
   if (!recomputed) {
-    gate = silu(t, gate);
+    gate = apply_activation(t, c.mlp, gate);
     const Tensor up = apply_linear(t, w.up, x);
     return mul(t, gate, up);
   }
   const Tensor up = apply_linear(t, w.up, x);
   if (t.grad_enabled && up->storage->category == Category::temporary) t.memory().reclassify(up, Category::boundary);
   return run_part(
-      t, true, [&t, up](const Tensor& g, const Arguments&) { return mul(t, silu(t, g), up); }, gate);
+      t, true, [&t, &c, up](const Tensor& g, const Arguments&) { return mul(t, apply_activation(t, c.mlp, g), up); },
+      gate);
 }
 
 Tensor mlp_llama(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x,
@@ -71,7 +79,7 @@ Tensor mlp_llama(Tape& t, const ModelConfig& c, const LayerWeights& w, const Ten
   At here(t, "mlp");
   Tensor hidden;
   if (w.gate) {
-    hidden = gated(t, w, x, recomputed.activation);
+    hidden = gated(t, c, w, x, recomputed.activation);
   } else {
     hidden = apply_linear(t, w.up, x);
     hidden = run_part(
@@ -84,8 +92,8 @@ Tensor mlp_llama(Tape& t, const ModelConfig& c, const LayerWeights& w, const Ten
 
 }  // namespace
 
-Tensor llama_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Tensor& mask,
-                   const Tensor& cos, const Tensor& sin, const AttentionChoice& choice) {
+Tensor llama_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Arguments& given,
+                   const AttentionChoice& choice) {
   Tensor residual = x;
   const RecomputedParts parts = choice.recomputed;  // by value: a segment outlives this call
   auto norm = [&](const NormWeights& weights, const Tensor& h) {
@@ -95,14 +103,16 @@ Tensor llama_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const T
   };
   Tensor hidden = norm(w.norm1, x);
   EagerAttention attended =
-      attention(t, c, w, hidden, mask, cos, sin, choice);  // its probabilities live until the layer returns
+      attention(t, c, w, hidden, given, choice);  // its probabilities live until the layer returns
   hidden = std::move(attended.out);
+  if (c.post_norms) hidden = norm(w.post_attention, hidden);
   hidden = add(t, residual, hidden);
   residual = hidden;
   hidden = norm(w.norm2, hidden);
   hidden = run_part(
       t, parts.mlp, [&t, &c, &w, parts](const Tensor& h, const Arguments&) { return mlp_llama(t, c, w, h, parts); },
       hidden);
+  if (c.post_norms) hidden = norm(w.post_mlp, hidden);
   hidden = add(t, residual, hidden);
   return hidden;
 }

@@ -116,16 +116,17 @@ Tensor position_ids(Tape& t, std::int64_t s, std::int64_t before) {
 Masks make_masks(Tape& t, const ModelConfig& c, std::int64_t b, std::int64_t s, std::int64_t before, DType dtype,
                  const AttentionChoice& choice) {
   At here(t, "mask");
-  // Mistral makes one mask for all layers; Qwen2 makes the full one always and a second one if any layer slides.
+  // Mistral makes one mask for all layers; others make the full one always and a second one if any layer slides.
   Masks m;
   const Pairs pairs{b, s, before};
-  const bool some_full = !c.window || c.full_layers > 0 || c.architecture == Architecture::qwen2;
+  const bool mistral = c.architecture == Architecture::mistral;
+  const bool some_full = !c.window || c.full_layers > 0 || !mistral;
   if (some_full) m.full = one_mask(t, pairs, dtype, choice, std::nullopt);
   if (c.window && c.full_layers < c.layers) m.sliding = one_mask(t, pairs, dtype, choice, c.window);
   return m;
 }
 
-Rotary rotary_tables(Tape& t, const Weights& w, const Tensor& positions, DType dtype) {
+Rotary rotary_tables(Tape& t, const RotaryBuffers& w, const Tensor& positions, DType dtype) {
   At here(t, "rotary_emb");
   Tensor column = cast(t, view(t, positions, {1, positions.size(-1), 1}), DType::fp32);
   const Tensor angles = mul(t, column, w.inverse_frequencies);

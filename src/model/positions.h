@@ -24,7 +24,7 @@ Tensor mask_of_ones(Tape& t, std::int64_t b, std::int64_t s, DType dtype, bool e
 struct Rotary {
   Tensor cos, sin;  ///< [1, s, d]
 };
-Rotary rotary_tables(Tape& t, const Weights& w, const Tensor& positions, DType dtype);
+Rotary rotary_tables(Tape& t, const RotaryBuffers& w, const Tensor& positions, DType dtype);
 /// q * cos + rotate_half(q) * sin, and the same for k. Keeps cos and sin only.
 Tensor rotate(Tape& t, const Tensor& x, const Tensor& cos, const Tensor& sin);
 

@@ -50,7 +50,7 @@ std::vector<Projection> projections(const ModelConfig& c) {
                               {"self_attn.k_proj", &L::k, h, kv_width},
                               {"self_attn.v_proj", &L::v, h, kv_width},
                               {"self_attn.o_proj", &L::out, width, h}};
-  if (c.mlp == MlpKind::swiglu) all.push_back({"mlp.gate_proj", &L::gate, h, c.ffn});
+  if (is_gated(c.mlp)) all.push_back({"mlp.gate_proj", &L::gate, h, c.ffn});
   all.push_back({"mlp.up_proj", &L::up, h, c.ffn});
   all.push_back({"mlp.down_proj", &L::down, c.ffn, h});
   return all;

@@ -40,10 +40,10 @@ LinearWeights WeightBuilder::conv1d(const std::string& name, std::int64_t in, st
   return w;
 }
 
-NormWeights WeightBuilder::norm(const std::string& name, const ModelConfig& c) {
+NormWeights WeightBuilder::norm(const std::string& name, const ModelConfig& c, std::int64_t width) {
   NormWeights w;
-  w.weight = make(name + ".weight", {c.hidden}, true);
-  if (c.norm == NormKind::layer_norm) w.bias = make(name + ".bias", {c.hidden});
+  w.weight = make(name + ".weight", {width}, c.norm != NormKind::rms_norm_gemma);
+  if (c.norm == NormKind::layer_norm) w.bias = make(name + ".bias", {width});
   return w;
 }
 

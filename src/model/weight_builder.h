@@ -18,7 +18,8 @@ class WeightBuilder {
 
   LinearWeights linear(const std::string& name, std::int64_t in, std::int64_t out, bool bias);
   LinearWeights conv1d(const std::string& name, std::int64_t in, std::int64_t out);
-  NormWeights norm(const std::string& name, const ModelConfig& c);
+  NormWeights norm(const std::string& name, const ModelConfig& c) { return norm(name, c, c.hidden); }
+  NormWeights norm(const std::string& name, const ModelConfig& c, std::int64_t width);
 
   Parameter take_last();
   Tape* tape() const { return tape_; }  ///< null in counting mode

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 
 #include "model/adapters.h"
@@ -34,11 +35,17 @@ LayerWeights make_llama_layer(WeightBuilder& b, const std::string& at, const Mod
   w.k = b.linear(at + "self_attn.k_proj", c.hidden, kv_width, c.qkv_bias);
   w.v = b.linear(at + "self_attn.v_proj", c.hidden, kv_width, c.qkv_bias);
   w.out = b.linear(at + "self_attn.o_proj", width, c.hidden, c.out_bias);
-  if (c.mlp == MlpKind::swiglu) w.gate = b.linear(at + "mlp.gate_proj", c.hidden, c.ffn, c.mlp_bias);
+  if (c.head_norms) {
+    w.q_norm = b.norm(at + "self_attn.q_norm", c, c.head_dim);
+    w.k_norm = b.norm(at + "self_attn.k_norm", c, c.head_dim);
+  }
+  if (is_gated(c.mlp)) w.gate = b.linear(at + "mlp.gate_proj", c.hidden, c.ffn, c.mlp_bias);
   w.up = b.linear(at + "mlp.up_proj", c.hidden, c.ffn, c.mlp_bias);
   w.down = b.linear(at + "mlp.down_proj", c.ffn, c.hidden, c.mlp_bias);
   w.norm1 = b.norm(at + "input_layernorm", c);
-  w.norm2 = b.norm(at + "post_attention_layernorm", c);
+  if (c.post_norms) w.post_attention = b.norm(at + "post_attention_layernorm", c);
+  w.norm2 = b.norm(at + (c.post_norms ? "pre_feedforward_layernorm" : "post_attention_layernorm"), c);
+  if (c.post_norms) w.post_mlp = b.norm(at + "post_feedforward_layernorm", c);
   return w;
 }
 
@@ -49,16 +56,17 @@ LayerWeights load_llama_layer(WeightBuilder& b, const std::string& at, const Mod
   const std::size_t first = b.parameters.size();
   w.norm1 = b.norm(at + "input_layernorm", c);
   w.down = b.linear(at + "mlp.down_proj", c.ffn, c.hidden, c.mlp_bias);
-  if (c.mlp == MlpKind::swiglu) w.gate = b.linear(at + "mlp.gate_proj", c.hidden, c.ffn, c.mlp_bias);
+  if (is_gated(c.mlp)) w.gate = b.linear(at + "mlp.gate_proj", c.hidden, c.ffn, c.mlp_bias);
   w.up = b.linear(at + "mlp.up_proj", c.hidden, c.ffn, c.mlp_bias);
   w.norm2 = b.norm(at + "post_attention_layernorm", c);
+  if (c.head_norms) w.k_norm = b.norm(at + "self_attn.k_norm", c, c.head_dim);
   w.k = b.linear(at + "self_attn.k_proj", c.hidden, kv_width, c.qkv_bias);
   w.out = b.linear(at + "self_attn.o_proj", width, c.hidden, c.out_bias);
+  if (c.head_norms) w.q_norm = b.norm(at + "self_attn.q_norm", c, c.head_dim);
   w.q = b.linear(at + "self_attn.q_proj", c.hidden, width, c.qkv_bias);
   w.v = b.linear(at + "self_attn.v_proj", c.hidden, kv_width, c.qkv_bias);
-  constexpr std::string_view kOrder[]{"q_proj",    "k_proj",          "v_proj",
-                                      "o_proj",    "gate_proj",       "up_proj",
-                                      "down_proj", "input_layernorm", "post_attention_layernorm"};
+  constexpr std::string_view kOrder[]{"q_proj",    "k_proj",  "v_proj",    "o_proj",          "q_norm",                  "k_norm",
+                                      "gate_proj", "up_proj", "down_proj", "input_layernorm", "post_attention_layernorm"};
   const auto place = [&](const Parameter& p) {
     return std::find_if(std::begin(kOrder), std::end(kOrder),
                         [&](std::string_view module) { return p.name.find(module) != std::string::npos; });
@@ -82,6 +90,9 @@ void make_ends(WeightBuilder& b, const ModelConfig& c, Weights& w) {
     w.token_embedding = b.make(gpt2 ? "transformer.wte.weight" : "model.embed_tokens.weight", {c.vocab, c.hidden});
   if (c.position == PositionKind::learned)
     w.position_embedding = b.make("transformer.wpe.weight", {c.positions, c.hidden});
+  if (c.scales_embedding && b.tape())
+    w.embedding_scale =
+        filled(*b.tape(), {}, w.token_embedding.dtype(), std::sqrt(static_cast<double>(c.hidden)), "buffer");
 }
 
 /// compute_default_rope_parameters: 1 / theta^(i / half), by way of the temporaries that its one line makes.
@@ -105,11 +116,18 @@ Tensor inverse_frequencies(Tape& t, const ModelConfig& c) {
   return out;
 }
 
+/// One set of angles for each kind of layer that has its own.
 void make_rotary_buffers(Tape& t, const ModelConfig& c, Weights& w) {
-  w.inverse_frequencies = inverse_frequencies(t, c);
-  w.original_inverse_frequencies = t.memory().empty_like(w.inverse_frequencies, DType::fp32, "buffer");
-  t.backend().unary(Unary::copy, w.original_inverse_frequencies, w.inverse_frequencies, 0);
-  inverse_frequencies(t, c);  // once more when weights are initialised (modeling_utils.py, _init_weights)
+  auto make = [&](RotaryBuffers& rotary) {
+    rotary.inverse_frequencies = inverse_frequencies(t, c);
+    rotary.original = t.memory().empty_like(rotary.inverse_frequencies, DType::fp32, "buffer");
+    t.backend().unary(Unary::copy, rotary.original, rotary.inverse_frequencies, 0);
+  };
+  make(w.rotary);
+  if (c.full_every > 0) make(w.near_rotary);
+  // once more when weights are initialised (modeling_utils.py, _init_weights)
+  inverse_frequencies(t, c);
+  if (c.full_every > 0) inverse_frequencies(t, c);
 }
 
 void make_layers(WeightBuilder& b, Tape& t, const ModelConfig& c, Weights& w) {
@@ -165,7 +183,7 @@ void load_model(WeightBuilder& b, Tape& t, const ModelConfig& c, const WeightSto
   b.storage = nullptr;
   w.final_norm = b.norm("model.norm", c);
   if (c.labels > 0) make_head();  // which the checkpoint of a language model has not
-  for (Tensor* buffer : {&w.inverse_frequencies, &w.original_inverse_frequencies}) {
+  for (Tensor* buffer : {&w.rotary.inverse_frequencies, &w.rotary.original}) {
     if (c.position != PositionKind::rotary) break;
     *buffer = t.memory().empty({c.head_dim / 2}, DType::fp32, "buffer");
     t.backend().fill(*buffer, 0.1);

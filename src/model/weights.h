@@ -33,6 +33,8 @@ struct LayerWeights {
   NormWeights norm1, norm2;
   LinearWeights qkv;  ///< fused (GPT-2)
   LinearWeights q, k, v, out;
+  NormWeights q_norm, k_norm;  ///< [d]; null where heads are not normalised
+  NormWeights post_attention, post_mlp;
   LinearWeights gate, up, down;  ///< gate null where the MLP is not gated
   /// Of a decoder behind an encoder: attention to that one's last hidden state.
   LinearWeights cross_q, cross_k, cross_v, cross_out;
@@ -66,6 +68,11 @@ struct SourceWeights {
   NormWeights embedding_norm;
 };
 
+/// Of rotary embeddings, [d / 2] in fp32.
+struct RotaryBuffers {
+  Tensor inverse_frequencies, original;
+};
+
 struct Weights {
   Tensor token_embedding, position_embedding;
   Tensor type_embedding;          ///< [kinds, h] of an encoder that has them
@@ -82,7 +89,8 @@ struct Weights {
   Tensor fp8_workspace;                                      ///< Transformer Engine's; null without
   Tensor scale_map;                                          ///< bitsandbytes' own copy of the scales' code book
   Tensor head;                                               ///< the token embedding itself when tied
-  Tensor inverse_frequencies, original_inverse_frequencies;  ///< buffers of rotary embeddings, fp32
+  RotaryBuffers rotary, near_rotary;                         ///< the latter of layers that slide, where they differ
+  Tensor embedding_scale;                                    ///< buffer of Gemma, one number
   std::vector<Parameter> parameters;                         ///< each tensor once, in state-dict order, adapters last
   std::vector<Parameter> trainable;                          ///< those that want gradients
 };

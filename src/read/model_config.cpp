@@ -133,7 +133,8 @@ void read_gpt2(const JsonObject& o, ModelConfig& c) {
   if (c.heads > 0) c.head_dim = c.hidden / c.heads;
 }
 
-void read_llama_like(const JsonObject& o, ModelConfig& c, std::int64_t default_kv_heads) {
+/// Sizes, norm, positions and dropout of Llama and those after it.
+void read_llama_sizes(const JsonObject& o, ModelConfig& c, std::int64_t default_kv_heads) {
   c.hidden = o.integer("hidden_size");
   c.layers = o.integer("num_hidden_layers");
   c.heads = o.integer("num_attention_heads");
@@ -142,15 +143,19 @@ void read_llama_like(const JsonObject& o, ModelConfig& c, std::int64_t default_k
   c.ffn = o.integer("intermediate_size");
   c.vocab = o.integer("vocab_size");
   c.positions = o.integer_or("max_position_embeddings", 2048);
-  const std::string act = o.text_or("hidden_act", "silu");
-  if (act != "silu") o.fail("hidden_act", fmt::format("the gated activation '{}' is not modelled", act), "known: silu");
-  c.mlp = MlpKind::swiglu;
   c.norm = NormKind::rms_norm_python;
   c.norm_eps = o.number_or("rms_norm_eps", 1e-6);
   c.position = PositionKind::rotary;
   c.rope_theta = o.number_or("rope_theta", 10000);
-  c.tied = o.boolean_or("tie_word_embeddings", false);
   c.attention_dropout = o.number_or("attention_dropout", 0);
+}
+
+void read_llama_like(const JsonObject& o, ModelConfig& c, std::int64_t default_kv_heads) {
+  read_llama_sizes(o, c, default_kv_heads);
+  const std::string act = o.text_or("hidden_act", "silu");
+  if (act != "silu") o.fail("hidden_act", fmt::format("the gated activation '{}' is not modelled", act), "known: silu");
+  c.mlp = MlpKind::swiglu;
+  c.tied = o.boolean_or("tie_word_embeddings", false);
 }
 
 void read_llama(const JsonObject& o, ModelConfig& c) {
@@ -177,6 +182,49 @@ void read_qwen2(const JsonObject& o, ModelConfig& c) {
   c.qkv_bias = true;  // fixed in the class
   const std::int64_t window = o.integer_or("sliding_window", 4096), full = o.integer_or("max_window_layers", 28);
   if (o.boolean_or("use_sliding_window", false)) c.window = window, c.full_layers = std::min(full, c.layers);
+}
+
+void read_qwen3(const JsonObject& o, ModelConfig& c) {
+  read_qwen2(o, c);
+  c.architecture = Architecture::qwen3;
+  c.head_dim = o.integer_or("head_dim", 128);
+  c.qkv_bias = c.out_bias = o.boolean_or("attention_bias", false);
+  c.head_norms = true;
+}
+
+/// What all Gemmas share. `act`: the name of their activation, which is gated and GELU's tanh form.
+void finish_gemma(const JsonObject& o, ModelConfig& c, const std::string& act) {
+  c.head_dim = o.integer_or("head_dim", 256);
+  if (act != "gelu_pytorch_tanh" && act != "gelu")
+    o.fail("hidden_activation", fmt::format("the gated activation '{}' is not modelled", act),
+           "known: gelu_pytorch_tanh");
+  c.mlp = MlpKind::geglu_tanh;
+  c.norm = NormKind::rms_norm_gemma;
+  c.tied = o.boolean_or("tie_word_embeddings", true);
+  c.qkv_bias = c.out_bias = o.boolean_or("attention_bias", false);
+  c.scales_embedding = true;
+  if (o.boolean_or("use_bidirectional_attention", false))
+    o.fail("use_bidirectional_attention", "attention both ways is not modelled", "known: false");
+}
+
+void read_gemma(const JsonObject& o, ModelConfig& c) {
+  c.architecture = Architecture::gemma;
+  read_llama_sizes(o, c, 0);
+  o.has("hidden_activation");  // transformers goes by hidden_act
+  finish_gemma(o, c, o.text_or("hidden_act", "gelu_pytorch_tanh"));
+}
+
+void read_gemma3(const JsonObject& o, ModelConfig& c) {
+  c.architecture = Architecture::gemma3;
+  read_llama_sizes(o, c, 4);
+  finish_gemma(o, c, o.text_or("hidden_activation", "gelu_pytorch_tanh"));
+  c.head_norms = c.post_norms = true;
+  c.window = o.integer_or("sliding_window", 4096);
+  c.full_every = o.integer_or("sliding_window_pattern", o.integer_or("_sliding_window_pattern", 6));
+  for (const char* key : {"query_pre_attn_scalar", "rope_local_base_freq", "cache_implementation"}) o.has(key);
+  for (const char* key : {"final_logit_softcapping", "attn_logit_softcapping"})
+    if (o.number_or(key, 0) != 0) o.fail(key, "softcapping is not modelled", "known: null");
+  if (c.full_every < 2) o.fail("sliding_window_pattern", "not every layer can attend fully beside a window", "known: 6");
 }
 
 void finish_encoder(const JsonObject& o, ModelConfig& c) {
@@ -272,14 +320,17 @@ void read_bart(const JsonObject& o, ModelConfig& c) {
   for (const char* key : {"num_hidden_layers", "num_attention_heads", "hidden_size"}) o.has(key);
 }
 
-constexpr std::array<Type, 8> kTypes{{{"gpt2", read_gpt2},
+constexpr std::array<Type, 11> kTypes{{{"gpt2", read_gpt2},
                                       {"llama", read_llama},
                                       {"mistral", read_mistral},
                                       {"qwen2", read_qwen2},
                                       {"bert", read_bert},
                                       {"roberta", read_roberta},
                                       {"distilbert", read_distilbert},
-                                      {"bart", read_bart}}};
+                                      {"bart", read_bart},
+                                      {"qwen3", read_qwen3},
+                                      {"gemma", read_gemma},
+                                      {"gemma3_text", read_gemma3}}};
 
 const Type& type_named(const JsonObject& o, const std::string& name) {
   std::vector<std::string> names;
@@ -288,7 +339,7 @@ const Type& type_named(const JsonObject& o, const std::string& name) {
     names.emplace_back(t.name);
   }
   o.fail("model_type", fmt::format("the model_type '{}' is not modelled", name),
-         did_you_mean(name, names, "known: gpt2, llama, mistral, qwen2, bert, roberta, distilbert, bart"));
+         did_you_mean(name, names, "known: gpt2, llama, mistral, qwen2, bert, roberta, distilbert, bart, qwen3, gemma, gemma3_text"));
 }
 
 template <std::size_t N>

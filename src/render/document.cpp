@@ -53,6 +53,9 @@ json model_json(const ModelConfig& m) {
          {"residual_dropout", m.residual_dropout}};
   j["window"] = m.window ? json(*m.window) : json();
   j["full_layers"] = m.full_layers;
+  j["full_every"] = m.full_every;
+  j["head_norms"] = m.head_norms;
+  j["post_norms"] = m.post_norms;
   j["activation_dropout"] = m.activation_dropout;
   j["classifier_dropout"] = m.classifier_dropout;
   j["scales_embedding"] = m.scales_embedding;

@@ -60,6 +60,12 @@ Bytes segmented_activations(const Estimate& e, Bytes layer, std::int64_t n) {
          layer * static_cast<std::uint64_t>((layers + n - 1) / n);
 }
 
+/// Elements of a layer beside what the sheet writes out: norms of heads, and behind each half.
+double other_layer_parameters(const ModelConfig& m) {
+  const double norm = m.norm == NormKind::layer_norm ? 2 : 1;
+  return (m.head_norms ? 2 * number(m.head_dim) * norm : 0) + (m.post_norms ? 2 * number(m.hidden) * norm : 0);
+}
+
 /// Elements beside the sum that the sheet writes out: an encoder's kinds of tokens and its head, or less than that sum
 /// where a classifier's head stands in for a vocabulary's.
 double other_parameters(const ModelConfig& m) {
@@ -82,11 +88,12 @@ std::vector<SheetInput> sheet_inputs(const Estimate& e, const Explanation& x) {
           {"vocabulary", number(m.vocab), "tokens", "V"},
           {"learned_positions", m.position == PositionKind::learned ? number(m.positions) : 0, "", "0: rotary or none"},
           {"tied", m.tied ? 1.0 : 0, "0 or 1", "the head is the token embedding"},
-          {"mlp_matrices", m.mlp == MlpKind::swiglu ? 3.0 : 2, "", "3 with a gate"},
+          {"mlp_matrices", is_gated(m.mlp) ? 3.0 : 2, "", "3 with a gate"},
           {"qkv_bias", m.qkv_bias ? 1.0 : 0, "0 or 1", ""},
           {"out_bias", m.out_bias ? 1.0 : 0, "0 or 1", ""},
           {"mlp_bias", m.mlp_bias ? 1.0 : 0, "0 or 1", ""},
           {"norm_bias", m.norm == NormKind::layer_norm ? 1.0 : 0, "0 or 1", "layer norm has one, RMS norm has none"},
+          {"other_layer_parameters", other_layer_parameters(m), "elements", "norms of heads, and behind each half"},
           {"other_parameters", other_parameters(m), "elements", "an encoder's kinds of tokens and head"},
           {"micro_batch", number(r.micro_batch), "sequences", "b"},
           {"seq", number(r.seq), "tokens", "s"},
@@ -119,7 +126,7 @@ std::vector<SheetTerm> sheet_terms(const Estimate& e, const Explanation& x) {
   t.push_back({"layer parameters", "2 h a d + 2 h k d + (2 or 3) h f, biases and norms",
                "2*hidden*heads*head_dim + 2*hidden*kv_heads*head_dim + mlp_matrices*hidden*ffn + "
                "qkv_bias*(heads+2*kv_heads)*head_dim + out_bias*hidden + mlp_bias*((mlp_matrices-1)*ffn+hidden) + "
-               "2*hidden*(1+norm_bias)",
+               "2*hidden*(1+norm_bias) + other_layer_parameters",
                number(layer_parameter_count(m)), false, number(layer_parameter_count(m)), "the same"});
   t.push_back(
       {"parameters", "L x layer + V h (twice where the head is its own) + positions + the last norm",

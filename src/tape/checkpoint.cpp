@@ -161,7 +161,7 @@ Grads reentrant_backward(Tape& t, Node& n, Grads& dy) {
   Tensor out;
   {
     Recomputing state(t, n.rare->random_call, n.rare->autocast);
-    out = n.rare->segment(detached, {mask, states});
+    out = n.rare->segment(detached, {mask, states, {}, {}});
   }
   t.backward(out, gradient);
   if (on_host) t.leave_autocast();

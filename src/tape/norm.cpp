@@ -59,6 +59,28 @@ Tensor rms_norm_python(Tape& t, const Tensor& x, const Tensor& weight, double ep
   return mul(t, weight, normed);
 }
 
+Tensor rms_norm_gemma(Tape& t, const Tensor& x, const Tensor& weight, double eps) {
+  Tensor output;
+  {
+    const Tensor wide = cast(t, x, DType::fp32);
+    Tensor squared = power(t, wide, 2);
+    Tensor variance = mean_last(t, squared);
+    squared.reset();
+    Tensor shifted = shift(t, variance, eps);
+    variance.reset();
+    const Tensor rstd = rsqrt(t, shifted);
+    shifted.reset();
+    output = mul(t, wide, rstd);
+  }
+  {
+    Tensor wide = cast(t, weight, DType::fp32);
+    const Tensor factor = shift(t, wide, 1);
+    wide.reset();
+    output = mul(t, output, factor);
+  }
+  return cast(t, output, x.dtype());
+}
+
 Tensor rms_norm_fused(Tape& t, const Tensor& x0, const Tensor& weight, double eps) {
   const Tensor x = t.full_precision(x0);
   auto node = t.record("FusedRmsNormBackward0", rms_norm_backward, {&x, &weight});

@@ -12,6 +12,9 @@ Tensor layer_norm(Tape& t, const Tensor& x, const Tensor& weight, const Tensor& 
 /// normalised x in the input's type and one fp32 number a row. `variance` lives until the function returns.
 Tensor rms_norm_python(Tape& t, const Tensor& x, const Tensor& weight, double eps);
 
+/// GemmaRMSNorm: fp32 throughout. Keeps x in fp32, one number a row, the normalised x in fp32 and 1 + weight.
+Tensor rms_norm_gemma(Tape& t, const Tensor& x, const Tensor& weight, double eps);
+
 /// torch.nn.functional.rms_norm, fused (_fused_rms_norm): keeps x, rstd (fp32, 4 bytes a row) and the weight.
 Tensor rms_norm_fused(Tape& t, const Tensor& x, const Tensor& weight, double eps);
 

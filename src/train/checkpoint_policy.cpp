@@ -8,9 +8,16 @@
 namespace vramplan {
 namespace {
 
+/// All that layer i takes beside the hidden state.
+Arguments arguments_of(const LayerStack& stack, std::int64_t i) {
+  Arguments all = stack.arguments(i);
+  all.states = stack.states;
+  return all;
+}
+
 Tensor run_layers(const LayerStack& stack, const LayerRun& run, Tensor x) {
   for (std::int64_t i = run.first; i < run.first + run.count; ++i) {
-    const Arguments given{stack.mask(i), stack.states};
+    const Arguments given = arguments_of(stack, i);
     x = stack.run(i, x, given);
   }
   return x;
@@ -20,13 +27,16 @@ Tensor run_layers(const LayerStack& stack, const LayerRun& run, Tensor x) {
 Segment one_layer(const LayerStack& stack, std::int64_t i) {
   return [run = stack.run, i](const Tensor& x, const Arguments& given) { return run(i, x, given); };
 }
-/// Captures the masks of its own layers and no others.
+/// Captures the masks and angles of its own layers and no others; states are given.
 Segment several_layers(const LayerStack& stack, const LayerRun& run) {
-  std::vector<Tensor> masks;
-  for (std::int64_t i = run.first; i < run.first + run.count; ++i) masks.push_back(stack.mask(i));
-  return [layer = stack.run, first = run.first, masks](Tensor x, const Arguments& given) {
-    for (std::size_t i = 0; i < masks.size(); ++i)
-      x = layer(first + static_cast<std::int64_t>(i), x, {masks[i], given.states});
+  std::vector<Arguments> own;
+  for (std::int64_t i = run.first; i < run.first + run.count; ++i) own.push_back(stack.arguments(i));
+  return [layer = stack.run, first = run.first, own](Tensor x, const Arguments& given) {
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      Arguments all = own[i];
+      all.states = given.states;
+      x = layer(first + static_cast<std::int64_t>(i), x, all);
+    }
     return x;
   };
 }
@@ -86,9 +96,9 @@ RunStack layer_runner(const Checkpointing& policy) {
       if (!run.checkpointed)
         x = run_layers(stack, run, x);
       else if (mask_as_argument)
-        x = checkpoint(t, variant, one_layer(stack, run.first), x, {stack.mask(run.first), stack.states});
+        x = checkpoint(t, variant, one_layer(stack, run.first), x, arguments_of(stack, run.first));
       else
-        x = checkpoint(t, variant, several_layers(stack, run), x, {{}, stack.states});
+        x = checkpoint(t, variant, several_layers(stack, run), x, {{}, stack.states, {}, {}});
     }
     return x;
   };

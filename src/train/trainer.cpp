@@ -111,8 +111,11 @@ void Trainer::make_average() {
     memory_.backend().unary(Unary::copy, average_.back(), x, 0);
   };
   for (const Parameter& p : weights_.parameters) copy(p.tensor);
-  copy(weights_.inverse_frequencies);
-  copy(weights_.original_inverse_frequencies);
+  for (const RotaryBuffers* rotary : {&weights_.rotary, &weights_.near_rotary}) {
+    copy(rotary->inverse_frequencies);
+    copy(rotary->original);
+  }
+  copy(weights_.embedding_scale);
   copy(weights_.position_ids);
   copy(weights_.type_ids);
   copy(weights_.logits_bias);

@@ -74,18 +74,21 @@ inline constexpr Word<LossForm> kLosses[]{{"causal", LossForm::causal},
                                           {"seq2seq", LossForm::sequence_to_sequence}};
 inline constexpr Word<NormKind> kNorms[]{{"layer-norm", NormKind::layer_norm},
                                          {"rms-norm", NormKind::rms_norm_python},
-                                         {"rms-norm-fused", NormKind::rms_norm_fused}};
+                                         {"rms-norm-fused", NormKind::rms_norm_fused},
+                                         {"rms-norm-gemma", NormKind::rms_norm_gemma}};
 inline constexpr Word<MlpKind> kMlps[]{{"gelu", MlpKind::gelu},
                                        {"gelu-new", MlpKind::gelu_new},
                                        {"gelu-tanh", MlpKind::gelu_tanh},
                                        {"relu", MlpKind::relu},
-                                       {"swiglu", MlpKind::swiglu}};
+                                       {"swiglu", MlpKind::swiglu},
+                                       {"geglu-tanh", MlpKind::geglu_tanh}};
 inline constexpr Word<PositionKind> kPositions[]{
     {"learned", PositionKind::learned}, {"rotary", PositionKind::rotary}, {"none", PositionKind::none}};
 inline constexpr Word<Architecture> kArchitectures[]{
     {"gpt2", Architecture::gpt2},       {"llama", Architecture::llama},           {"mistral", Architecture::mistral},
     {"qwen2", Architecture::qwen2},     {"textbook", Architecture::textbook},     {"bert", Architecture::bert},
-    {"roberta", Architecture::roberta}, {"distilbert", Architecture::distilbert}, {"bart", Architecture::bart}};
+    {"roberta", Architecture::roberta}, {"distilbert", Architecture::distilbert}, {"bart", Architecture::bart},
+    {"qwen3", Architecture::qwen3},     {"gemma", Architecture::gemma},          {"gemma3_text", Architecture::gemma3}};
 
 /// The first name of a value.
 template <class T, std::size_t N>

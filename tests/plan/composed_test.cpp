@@ -22,7 +22,7 @@ Job random_composed_job(test::Random& random) {
   Job j;
   const auto models = test::small_models();
   do j.model = models[random() % models.size()].config;
-  while (j.model.two_stacks());
+  while (!why_not_composable(j).empty());
   j.run = test::small_run(kPrecisions[random() % 5], kAttentions[random() % 3]);
   j.run.micro_batch = 1 + random() % 4;
   j.run.seq = 2 + random() % 30;

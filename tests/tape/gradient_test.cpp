@@ -165,6 +165,8 @@ TEST_CASE("norms") {
   CHECK(worst_error(b, python, {of(b, {2, 3, 5}, 0.1), of(b, {5}, 0.7)}) < 1e-2);
   const Function fused = [](Tape& t, const auto& x) { return rms_norm_fused(t, x[0], x[1], 1e-3); };
   CHECK(worst_error(b, fused, {of(b, {2, 3, 5}, 0.1), of(b, {5}, 0.7)}) < 1e-2);
+  const Function gemma = [](Tape& t, const auto& x) { return rms_norm_gemma(t, x[0], x[1], 1e-3); };
+  CHECK(worst_error(b, gemma, {of(b, {2, 3, 5}, 0.1), of(b, {5}, 0.7)}) < 1e-2);
   const std::vector<Tensor> x{of(b, {2, 3, 5}, 0.1), of(b, {5}, 0.7)};
   const Tensor a = python(b.tape, x), c = fused(b.tape, x);
   for (std::int64_t i = 0; i < a.numel(); ++i)

@@ -7,9 +7,12 @@
 
 namespace vramplan {
 
-enum class Architecture { gpt2, llama, mistral, qwen2, textbook, bert, roberta, distilbert, bart };
-enum class NormKind { layer_norm, rms_norm_python, rms_norm_fused };
-enum class MlpKind { gelu, gelu_new, gelu_tanh, relu, swiglu };
+enum class Architecture { gpt2, llama, mistral, qwen2, textbook, bert, roberta, distilbert, bart, qwen3, gemma, gemma3 };
+/// rms_norm_gemma: written in Python too, all of it in fp32 and with one more than the weight.
+enum class NormKind { layer_norm, rms_norm_python, rms_norm_fused, rms_norm_gemma };
+/// The last two have a second matrix, whose product the activation gates.
+enum class MlpKind { gelu, gelu_new, gelu_tanh, relu, swiglu, geglu_tanh };
+constexpr bool is_gated(MlpKind k) { return k == MlpKind::swiglu || k == MlpKind::geglu_tanh; }
 enum class PositionKind { learned, rotary, none };
 
 /// The encoder of a sequence-to-sequence model, whose decoder is what the rest of the config describes.
@@ -31,11 +34,14 @@ struct ModelConfig {
   bool qkv_bias = false, out_bias = false, mlp_bias = false;
   std::optional<std::int64_t> window;  ///< sliding attention; nothing: full
   std::int64_t full_layers = 0;        ///< the first layers that attend fully although there is a window (Qwen2)
+  std::int64_t full_every = 0;         ///< every so many layers one attends fully, with angles of its own (Gemma 3)
+  bool head_norms = false;             ///< queries and keys are normalised, each head alone (Qwen3, Gemma 3)
+  bool post_norms = false;             ///< each half of a layer has a norm behind it too (Gemma 3)
   double embedding_dropout = 0, attention_dropout = 0, residual_dropout = 0;
   double classifier_dropout = 0;  ///< in the head of an encoder that classifies
   double activation_dropout = 0;  ///< between the activation function and the second feed-forward matrix (BART)
   double norm_eps = 1e-5, rope_theta = 10000;
-  bool scales_embedding = false;  ///< tokens' embeddings times the root of the hidden size (BART)
+  bool scales_embedding = false;  ///< tokens' embeddings times the root of the hidden size (BART, Gemma)
 
   SourceStack source;               ///< layers 0: the model is one stack
   std::int64_t token_types = 0;     ///< of an encoder: kinds of tokens with an embedding of their own
@@ -52,7 +58,9 @@ struct ModelConfig {
   std::int64_t most_segments() const { return two_stacks() ? std::min(layers, source.layers) : layers; }
   /// Reads from left to right and predicts the next token.
   bool decoder() const { return architecture != Architecture::textbook && !encoder() && !two_stacks(); }
-  bool sliding(std::int64_t layer) const { return window.has_value() && layer >= full_layers; }
+  bool sliding(std::int64_t layer) const {
+    return window.has_value() && layer >= full_layers && !(full_every > 0 && (layer + 1) % full_every == 0);
+  }
   bool operator==(const ModelConfig&) const = default;
 };
 
