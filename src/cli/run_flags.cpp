@@ -80,10 +80,8 @@ std::vector<Flag> RunFlags::flags() {
        &no_input_grads_, r},
       {"--loss", "FORM",
        "causal (transformers), shifted (before 4.46), plain (logits as they are), smoothed (Trainer's label "
-       "smoothing), "
-       "chunked:N (torchtune), fused-linear (Liger), classification:N (a head of N labels) (default: causal; masked "
-       "for "
-       "encoders)",
+       "smoothing), chunked:N (torchtune), fused-linear (Liger); with a head of N labels classification:N, "
+       "multi-label:N, regression:N (default: the model's own, causal, masked of encoders or seq2seq)",
        &loss_, r},
       {"--keeps-output", "", "the loop holds the model's output, and so the logits, until the next one", &keeps_output_,
        r},
@@ -400,6 +398,8 @@ void RunFlags::read(Job& job) const {
 
 void RunFlags::assume(Job& job) const {
   if (micro_batch_.empty()) job.assumptions.push_back("micro-batch 1: --micro-batch");
+  if (job.run.evaluate && job.run.checkpoint.kind != CheckpointKind::none)
+    job.assumptions.push_back("checkpointing is off in eval mode, where nothing is kept for a backward pass");
   if (job.model.two_stacks() && job.run.target_seq == 0)
     job.assumptions.push_back("targets as long as their sources: --target-seq");
   if (precision_.empty())

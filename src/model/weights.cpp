@@ -28,6 +28,11 @@ LayerWeights make_gpt2_layer(WeightBuilder& b, const std::string& at, const Mode
   return w;
 }
 
+/// The name of the norm before the second half of a layer.
+const char* second_norm(const ModelConfig& c) {
+  return c.post_norms ? "pre_feedforward_layernorm" : "post_attention_layernorm";
+}
+
 LayerWeights make_llama_layer(WeightBuilder& b, const std::string& at, const ModelConfig& c) {
   LayerWeights w;
   const std::int64_t width = c.heads * c.head_dim, kv_width = c.kv_heads * c.head_dim;
@@ -44,7 +49,7 @@ LayerWeights make_llama_layer(WeightBuilder& b, const std::string& at, const Mod
   w.down = b.linear(at + "mlp.down_proj", c.ffn, c.hidden, c.mlp_bias);
   w.norm1 = b.norm(at + "input_layernorm", c);
   if (c.post_norms) w.post_attention = b.norm(at + "post_attention_layernorm", c);
-  w.norm2 = b.norm(at + (c.post_norms ? "pre_feedforward_layernorm" : "post_attention_layernorm"), c);
+  w.norm2 = b.norm(at + second_norm(c), c);
   if (c.post_norms) w.post_mlp = b.norm(at + "post_feedforward_layernorm", c);
   return w;
 }
@@ -58,15 +63,20 @@ LayerWeights load_llama_layer(WeightBuilder& b, const std::string& at, const Mod
   w.down = b.linear(at + "mlp.down_proj", c.ffn, c.hidden, c.mlp_bias);
   if (is_gated(c.mlp)) w.gate = b.linear(at + "mlp.gate_proj", c.hidden, c.ffn, c.mlp_bias);
   w.up = b.linear(at + "mlp.up_proj", c.hidden, c.ffn, c.mlp_bias);
-  w.norm2 = b.norm(at + "post_attention_layernorm", c);
+  if (c.post_norms) {
+    w.post_attention = b.norm(at + "post_attention_layernorm", c);
+    w.post_mlp = b.norm(at + "post_feedforward_layernorm", c);
+  }
+  w.norm2 = b.norm(at + second_norm(c), c);
   if (c.head_norms) w.k_norm = b.norm(at + "self_attn.k_norm", c, c.head_dim);
   w.k = b.linear(at + "self_attn.k_proj", c.hidden, kv_width, c.qkv_bias);
   w.out = b.linear(at + "self_attn.o_proj", width, c.hidden, c.out_bias);
   if (c.head_norms) w.q_norm = b.norm(at + "self_attn.q_norm", c, c.head_dim);
   w.q = b.linear(at + "self_attn.q_proj", c.hidden, width, c.qkv_bias);
   w.v = b.linear(at + "self_attn.v_proj", c.hidden, kv_width, c.qkv_bias);
-  constexpr std::string_view kOrder[]{"q_proj",    "k_proj",  "v_proj",    "o_proj",          "q_norm",                  "k_norm",
-                                      "gate_proj", "up_proj", "down_proj", "input_layernorm", "post_attention_layernorm"};
+  constexpr std::string_view kOrder[]{
+      "q_proj",  "k_proj",    "v_proj",          "o_proj",         "q_norm",          "k_norm",          "gate_proj",
+      "up_proj", "down_proj", "input_layernorm", "post_attention", "pre_feedforward", "post_feedforward"};
   const auto place = [&](const Parameter& p) {
     return std::find_if(std::begin(kOrder), std::end(kOrder),
                         [&](std::string_view module) { return p.name.find(module) != std::string::npos; });
@@ -183,8 +193,10 @@ void load_model(WeightBuilder& b, Tape& t, const ModelConfig& c, const WeightSto
   b.storage = nullptr;
   w.final_norm = b.norm("model.norm", c);
   if (c.labels > 0) make_head();  // which the checkpoint of a language model has not
-  for (Tensor* buffer : {&w.rotary.inverse_frequencies, &w.rotary.original}) {
-    if (c.position != PositionKind::rotary) break;
+  std::vector<Tensor*> buffers;
+  if (c.position == PositionKind::rotary) buffers = {&w.rotary.inverse_frequencies, &w.rotary.original};
+  if (c.full_every > 0) buffers.insert(buffers.end(), {&w.near_rotary.inverse_frequencies, &w.near_rotary.original});
+  for (Tensor* buffer : buffers) {
     *buffer = t.memory().empty({c.head_dim / 2}, DType::fp32, "buffer");
     t.backend().fill(*buffer, 0.1);
   }

@@ -224,7 +224,8 @@ void read_gemma3(const JsonObject& o, ModelConfig& c) {
   for (const char* key : {"query_pre_attn_scalar", "rope_local_base_freq", "cache_implementation"}) o.has(key);
   for (const char* key : {"final_logit_softcapping", "attn_logit_softcapping"})
     if (o.number_or(key, 0) != 0) o.fail(key, "softcapping is not modelled", "known: null");
-  if (c.full_every < 2) o.fail("sliding_window_pattern", "not every layer can attend fully beside a window", "known: 6");
+  if (c.full_every < 2)
+    o.fail("sliding_window_pattern", "not every layer can attend fully beside a window", "known: 6");
 }
 
 void finish_encoder(const JsonObject& o, ModelConfig& c) {
@@ -321,16 +322,16 @@ void read_bart(const JsonObject& o, ModelConfig& c) {
 }
 
 constexpr std::array<Type, 11> kTypes{{{"gpt2", read_gpt2},
-                                      {"llama", read_llama},
-                                      {"mistral", read_mistral},
-                                      {"qwen2", read_qwen2},
-                                      {"bert", read_bert},
-                                      {"roberta", read_roberta},
-                                      {"distilbert", read_distilbert},
-                                      {"bart", read_bart},
-                                      {"qwen3", read_qwen3},
-                                      {"gemma", read_gemma},
-                                      {"gemma3_text", read_gemma3}}};
+                                       {"llama", read_llama},
+                                       {"mistral", read_mistral},
+                                       {"qwen2", read_qwen2},
+                                       {"bert", read_bert},
+                                       {"roberta", read_roberta},
+                                       {"distilbert", read_distilbert},
+                                       {"bart", read_bart},
+                                       {"qwen3", read_qwen3},
+                                       {"gemma", read_gemma},
+                                       {"gemma3_text", read_gemma3}}};
 
 const Type& type_named(const JsonObject& o, const std::string& name) {
   std::vector<std::string> names;
@@ -338,8 +339,10 @@ const Type& type_named(const JsonObject& o, const std::string& name) {
     if (t.name == name) return t;
     names.emplace_back(t.name);
   }
-  o.fail("model_type", fmt::format("the model_type '{}' is not modelled", name),
-         did_you_mean(name, names, "known: gpt2, llama, mistral, qwen2, bert, roberta, distilbert, bart, qwen3, gemma, gemma3_text"));
+  o.fail(
+      "model_type", fmt::format("the model_type '{}' is not modelled", name),
+      did_you_mean(name, names,
+                   "known: gpt2, llama, mistral, qwen2, bert, roberta, distilbert, bart, qwen3, gemma, gemma3_text"));
 }
 
 template <std::size_t N>
@@ -349,6 +352,19 @@ bool contains(const std::array<const char*, N>& list, const std::string& word) {
   return false;
 }
 
+/// What a file says of each layer must be what was made of the other keys.
+void check_layer_types(const JsonObject& o, const ModelConfig& c) {
+  if (!o.has("layer_types")) return;
+  const nlohmann::ordered_json& types = o.raw("layer_types");
+  bool same = types.is_array() && static_cast<std::int64_t>(types.size()) == c.layers;
+  for (std::int64_t i = 0; same && i < c.layers; ++i) {
+    const nlohmann::ordered_json& type = types[static_cast<std::size_t>(i)];
+    same = type == (c.sliding(i) ? "sliding_attention" : "full_attention");
+  }
+  if (!same)
+    o.fail("layer_types", "this order of layers is not modelled", "known: what the model's class makes itself");
+}
+
 }  // namespace
 
 ReadConfig model_config_of(const nlohmann::ordered_json& value, const std::string& where) {
@@ -356,7 +372,7 @@ ReadConfig model_config_of(const nlohmann::ordered_json& value, const std::strin
   ReadConfig out;
   out.config.name = where;
   type_named(o, o.text("model_type")).read(o, out.config);
-  o.has("layer_types");
+  check_layer_types(o, out.config);
   for (const std::string& key : o.unread()) {
     if (contains(kUnmodelled, key)) {
       if (!o.has(key) || o.raw(key) == false || o.raw(key) == 0) continue;
