@@ -5,6 +5,7 @@
 #include "estimate/dry_run.h"
 #include "estimate/explain_time.h"
 #include "train/checkpoint_policy.h"
+#include "vramplan/base/error.h"
 
 namespace vramplan {
 namespace {

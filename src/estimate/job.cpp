@@ -96,9 +96,6 @@ void check_fp8(const Job& job, Need need) {
 template <class Need>
 void check_frozen(const Job& job, Need need) {
   const TrainOptions& r = job.run;
-  const bool whole_layers = r.checkpoint.kind != CheckpointKind::none && r.checkpoint.kind != CheckpointKind::selective;
-  need(r.input_grads || whole_layers, "only checkpointed layers need an input with a gradient", "--no-input-grads",
-       "add --checkpoint per-layer or --segments N");
   const bool frozen_input = freezes_model(r) || r.frozen_layers;
   need(
       r.input_grads || !frozen_input || !r.checkpoint.reentrant,

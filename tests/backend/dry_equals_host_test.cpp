@@ -234,6 +234,32 @@ TEST_CASE("loss heads") {
       }
 }
 
+TEST_CASE("frozen layers, adapters on encoders and on two stacks, targets of another length") {
+  for (const test::NamedModel& m : test::small_models())
+    for (Precision p : {Precision::fp32, Precision::amp_bf16})
+      for (const Checkpointing& k : {Checkpointing{}, Checkpointing{CheckpointKind::per_layer, 0, true},
+                                     Checkpointing{CheckpointKind::segments, 2, false}}) {
+        if (m.config.architecture == Architecture::textbook) continue;
+        CAPTURE(m.name);
+        CAPTURE(checkpoint_word(k));
+        TrainOptions r = test::small_run(p);
+        r.checkpoint = k;
+        if (m.config.two_stacks()) {
+          r.target_seq = 5;
+          compare(m.config, r);
+        } else {
+          r.frozen_layers = 2;
+          compare(m.config, r);
+          r.input_grads = k.reentrant;
+          compare(m.config, r);
+          r.frozen_layers.reset();
+        }
+        r.input_grads = true;
+        r.lora = Lora{3, {"all-linear"}, 0.25};
+        compare(m.config, r);
+      }
+}
+
 TEST_CASE("encoders that classify") {
   for (Architecture a : {Architecture::bert, Architecture::roberta, Architecture::distilbert})
     for (LossForm form : {LossForm::classification, LossForm::multi_label, LossForm::regression})

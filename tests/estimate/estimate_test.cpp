@@ -133,6 +133,61 @@ TEST_CASE("jobs that cannot be run are refused with the flag to change") {
   j = small_job();
   j.run.checkpoint = {CheckpointKind::segments, 9, false};
   CHECK(where(j) == "segments");
+  j = small_job();
+  j.run.target_seq = 4;
+  CHECK(where(j) == "--target-seq");
+  j = small_job(test::small_bart());
+  j.run.target_seq = 33;
+  CHECK(where(j) == "--target-seq");
+  j.run.target_seq = 4;
+  j.run.loss = {LossForm::causal};
+  CHECK(where(j) == "--loss");
+  j = small_job(test::small_bart());
+  j.run.checkpoint = {CheckpointKind::per_layer, 0, true, {}, true};
+  CHECK(where(j) == "--checkpoint");
+  j = small_job();
+  j.run.frozen_layers = 5;
+  CHECK(where(j) == "--freeze");
+  j.run.frozen_layers = 2;
+  j.run.lora = Lora{};
+  CHECK(where(j) == "--freeze");
+  j = small_job();
+  j.run.input_grads = false;
+  j.run.checkpoint = {CheckpointKind::per_layer, 0, true};
+  CHECK(where(j) == "nothing thrown");
+  j.run.frozen_layers = 0;
+  CHECK(where(j) == "--no-input-grads");
+}
+
+TEST_CASE("longer targets never need less, more frozen layers never more") {
+  for (double dropout : {0.0, 0.25}) {
+    Job j = small_job(test::small_bart(dropout));
+    Bytes before;
+    for (std::int64_t n = 1; n <= 32; ++n) {
+      j.run.target_seq = n;
+      const Bytes peak = checked_estimate(j).peak;
+      CHECK(peak >= before);
+      before = peak;
+    }
+    j.run.target_seq = j.run.seq;
+    const Bytes as_long = checked_estimate(j).peak;
+    j.run.target_seq = 0;
+    CHECK(checked_estimate(j).peak == as_long);
+  }
+  for (const ModelConfig& c : {test::small_llama(), test::small_gpt2(0.25), test::small_encoder(Architecture::bert)})
+    for (const CheckpointKind kind : {CheckpointKind::none, CheckpointKind::per_layer}) {
+      Job j = small_job(c);
+      j.run.checkpoint.kind = kind;
+      Estimate before = checked_estimate(j);
+      for (std::int64_t n = 0; n <= c.layers; ++n) {
+        j.run.frozen_layers = n;
+        const Estimate e = checked_estimate(j);
+        CHECK(e.peak <= before.peak);
+        CHECK(e.held <= before.held);
+        CHECK(e.trainable < before.trainable);
+        before = e;
+      }
+    }
 }
 
 TEST_CASE("sizes beyond 64 bits are an error, not a wrong number") {

@@ -16,6 +16,12 @@ const char* const kLlama =
 
 std::string llama(const std::string& more) { return std::string(kLlama) + (more.empty() ? "" : ",") + more + "}"; }
 
+std::string gemma3(const std::string& more) {
+  return R"({"model_type":"gemma3_text","hidden_size":64,"num_hidden_layers":12,"num_attention_heads":4,)"
+         R"("num_key_value_heads":1,"intermediate_size":96,"vocab_size":100)" +
+         (more.empty() ? "" : "," + more) + "}";
+}
+
 UserError failure(const std::string& text) {
   try {
     read_model_config(text, "config.json");
@@ -55,6 +61,25 @@ TEST_CASE("defaults that a file may leave out are those of the class") {
   CHECK_FALSE(read_model_config(R"({"model_type":"qwen2","num_key_value_heads":2,)" + body + "}", "c").config.window);
 }
 
+TEST_CASE("what a class makes of its layers, though a file is silent") {
+  const ModelConfig g = read_model_config(gemma3(""), "c").config;
+  for (std::int64_t i = 0; i < 12; ++i) CHECK(g.sliding(i) == (i != 5 && i != 11));
+  CHECK(g.tied);
+  CHECK(g.head_dim == 256);
+  CHECK(g.window == 4096);
+  const ModelConfig b = read_model_config(
+                            R"({"model_type":"bart","d_model":96,"encoder_layers":3,"decoder_layers":5,)"
+                            R"("encoder_attention_heads":2,"encoder_ffn_dim":70,"decoder_attention_heads":4})",
+                            "c")
+                            .config;
+  CHECK(b.source == SourceStack{3, 2, 70});
+  CHECK(b.layers == 5);
+  CHECK(b.ffn == 4096);
+  CHECK(b.most_segments() == 3);
+  CHECK(b.two_stacks());
+  CHECK_FALSE(b.decoder());
+}
+
 TEST_CASE("every defect is an error with its JSON path and a next step") {
   struct Row {
     std::string text, where, what;
@@ -75,7 +100,14 @@ TEST_CASE("every defect is an error with its JSON path and a next step") {
             "not modelled"},
         Row{llama(R"("num_local_experts":8)"), "config.json: $.num_local_experts", "not modelled"},
         Row{llama(R"("head_dim":0)"), "config.json", "at least 1"},
-        Row{llama(R"("attention_dropout":1.0)"), "config.json", "dropout"}}) {
+        Row{llama(R"("attention_dropout":1.0)"), "config.json", "dropout"},
+        Row{llama(R"("layer_types":["full_attention","sliding_attention"])"), "config.json: $.layer_types",
+            "order of layers"},
+        Row{R"({"model_type":"bart","encoder_layerdrop":0.1})", "config.json: $.encoder_layerdrop", "left out at random"},
+        Row{R"({"model_type":"bart","encoder_attention_heads":3})", "config.json", "do not divide"},
+        Row{R"({"model_type":"bart","encoder_layers":0})", "config.json", "at least 1"},
+        Row{gemma3(R"("final_logit_softcapping":30.0)"), "config.json: $.final_logit_softcapping", "softcapping"},
+        Row{gemma3(R"("hidden_activation":"silu")"), "config.json: $.hidden_activation", "not modelled"}}) {
     CAPTURE(r.text);
     const UserError e = failure(r.text);
     CHECK(e.where == r.where);
@@ -103,7 +135,7 @@ TEST_CASE("damaged files are read or refused, never crash") {
   const Data data;
   test::Random random(5);
   for (const std::string& name : {std::string("gpt2"), std::string("llama-3.1-8b"), std::string("qwen2.5-0.5b"),
-                                  std::string("mistral-7b-v0.1")}) {
+                                  std::string("mistral-7b-v0.1"), std::string("bart-base"), std::string("gemma-3-1b")}) {
     const std::string whole = data.model(name);
     for (int i = 0; i < 1500; ++i) {
       std::string text = whole;
