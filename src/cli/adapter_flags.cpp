@@ -30,6 +30,8 @@ void check_targets(const ModelConfig& model, const Lora& l) {
     Lora alone;
     alone.targets = {target};
     const std::vector<Projection> all = projections(model);
+    const char* embedding = embedding_path(model);
+    if (embedding && alone.names_module(embedding)) continue;
     if (!std::any_of(all.begin(), all.end(), [&](const Projection& p) { return alone.targets_module(p.path); }))
       throw UserError(fmt::format("'{}' is not a module of this model that can have an adapter", target),
                       "--lora targets", did_you_mean(target, known, fmt::format("known: {}", fmt::join(known, ", "))),

@@ -3,7 +3,9 @@
 #include "model/dora.h"
 #include "tape/activation.h"
 #include "tape/elementwise.h"
+#include "tape/embedding.h"
 #include "tape/linear.h"
+#include "tape/view.h"
 
 namespace vramplan {
 namespace {
@@ -42,6 +44,18 @@ Tensor apply_linear(Tape& t, const LinearWeights& w, const Tensor& x) {
   const Tensor input = cast(t, x, w.lora_a.dtype());
   result = w.magnitude ? add_dora(t, w, input, result) : add(t, result, lora_output(t, w, input));
   return cast(t, result, type);
+}
+
+Tensor adapt_embedding(Tape& t, const LinearWeights& adapter, const Tensor& ids, const Tensor& tokens,
+                       const Tensor& factor) {
+  if (!adapter.lora_a) return tokens;
+  // Views of the adapter, as peft takes them: autocast caches casts of leaves only.
+  const Tensor a = transpose(t, adapter.lora_a, 0, 1), b = transpose(t, adapter.lora_b, 0, 1);
+  const Tensor inner = embedding(t, a, ids);  // [b, s, r]
+  Tensor added = scale(t, linear(t, inner, transpose(t, b, 0, 1), {}), adapter.lora_scale);
+  if (factor) added = mul(t, added, cast(t, factor, added.dtype()));
+  const Tensor sum = add(t, tokens, added);
+  return cast(t, sum, tokens.dtype());
 }
 
 }  // namespace vramplan

@@ -9,4 +9,9 @@ namespace vramplan {
 /// (bnb.py) the adapter's output is cast, not the sum.
 Tensor apply_linear(Tape& t, const LinearWeights& w, const Tensor& x);
 
+/// tokens [b, s, h] with the embedding's adapter, if it has one (peft/tuners/lora/layer.py, Embedding): no dropout, and
+/// the sum is cast back. `factor`: what the embedding is multiplied by; may be null.
+Tensor adapt_embedding(Tape& t, const LinearWeights& adapter, const Tensor& ids, const Tensor& tokens,
+                       const Tensor& factor);
+
 }  // namespace vramplan

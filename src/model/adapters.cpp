@@ -39,6 +39,8 @@ void for_each_target(const ModelConfig& c, const Adapters& adapters, Weights* w,
         if (adapters.targets(p.path))
           f(w ? name(i) + p.path : std::string(), w ? &(layer(i).*p.weights) : nullptr, p.in, p.out, w ? 1 : count);
   };
+  if (adapters.targets_embedding)
+    f(std::string(embedding_path(c)), w ? &w->token_adapter : nullptr, c.vocab, c.hidden, std::int64_t{1});
   if (c.two_stacks())
     stack(source_projections(c), c.source.layers, source_layer_name,
           [&](std::int64_t i) -> LayerWeights& { return w->source.layers[static_cast<std::size_t>(i)]; });

@@ -48,6 +48,7 @@ Tensor embed(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch
   if (c.token_types > 0) kinds = token_kinds(t, positions, b);
   Tensor placed, of_kinds, tokens;  // locals of a Python function go in the other order
   tokens = embedding(t, w.token_embedding, batch.ids);
+  tokens = adapt_embedding(t, w.token_adapter, batch.ids, tokens, {});
   if (batch.embeddings_want_grad) tokens->requires_grad = true;
   Tensor sum = tokens;
   if (kinds) {

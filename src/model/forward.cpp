@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "model/adapted_linear.h"
 #include "model/bart.h"
 #include "model/bert.h"
 #include "model/positions.h"
@@ -22,6 +23,7 @@ namespace {
 Tensor embed(Tape& t, const Weights& w, const Batch& batch) {
   Tensor tokens = embedding(t, w.token_embedding, batch.ids);
   if (w.embedding_scale) tokens = mul(t, tokens, w.embedding_scale);
+  tokens = adapt_embedding(t, w.token_adapter, batch.ids, tokens, w.embedding_scale);
   if (batch.embeddings_want_grad) tokens->requires_grad = true;
   return tokens;
 }

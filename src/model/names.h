@@ -8,6 +8,7 @@
 namespace vramplan {
 
 inline bool is_embedding(std::string_view name) {
+  if (name.find(".lora_") != std::string_view::npos) return false;
   return name.find("embed_tokens") != std::string_view::npos || name.find(".wte.") != std::string_view::npos ||
          name.find(".wpe.") != std::string_view::npos || name.find("_embeddings.") != std::string_view::npos ||
          name.find("embed_positions") != std::string_view::npos || name == "model.shared.weight";

@@ -72,13 +72,26 @@ std::optional<HeadProjection> head_projection(const ModelConfig& c) {
                         [](Weights& w) -> LinearWeights& { return w.masked.dense; }, c.hidden, c.hidden};
 }
 
+const char* embedding_path(const ModelConfig& c) {
+  switch (c.architecture) {
+    case Architecture::gpt2: return "transformer.wte";
+    case Architecture::bert: return "bert.embeddings.word_embeddings";
+    case Architecture::roberta: return "roberta.embeddings.word_embeddings";
+    case Architecture::distilbert: return "distilbert.embeddings.word_embeddings";
+    case Architecture::bart:
+    case Architecture::textbook: return nullptr;
+    default: return "model.embed_tokens";
+  }
+}
+
 std::vector<std::string> adapter_modules(const ModelConfig& c) {
   std::vector<std::string> names;
-  for (const Projection& p : projections(c)) {
-    const std::string path = p.path;
+  auto add = [&](const std::string& path) {
     const std::string name = path.substr(path.rfind('.') + 1);
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  }
+  };
+  for (const Projection& p : projections(c)) add(p.path);
+  if (const char* embedding = embedding_path(c)) add(embedding);
   return names;
 }
 

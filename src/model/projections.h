@@ -27,6 +27,9 @@ struct HeadProjection {
 };
 std::optional<HeadProjection> head_projection(const ModelConfig& c);
 
+/// Where the tokens' embedding is, which can have an adapter too; null where that is not modelled.
+const char* embedding_path(const ModelConfig& c);
+
 /// What users name as targets: the last parts of the paths, each once.
 std::vector<std::string> adapter_modules(const ModelConfig& c);
 

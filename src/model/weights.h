@@ -75,6 +75,7 @@ struct RotaryBuffers {
 
 struct Weights {
   Tensor token_embedding, position_embedding;
+  LinearWeights token_adapter;    ///< of the tokens' embedding: A [r, v] and B [h, r] alone
   Tensor type_embedding;          ///< [kinds, h] of an encoder that has them
   Tensor position_ids, type_ids;  ///< buffers of an encoder, int64 [1, positions]
   NormWeights embedding_norm;     ///< of an encoder, and of BART's decoder

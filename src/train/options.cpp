@@ -36,10 +36,14 @@ double Lora::scale() const {
   return (alpha > 0 ? alpha : 2 * r) / (rank_stabilised ? std::sqrt(r) : r);
 }
 
-bool Lora::targets_module(const std::string& path) const {
+bool Lora::names_module(const std::string& path) const {
   return std::any_of(targets.begin(), targets.end(), [&](const std::string& t) {
-    return t == path || t == "all-linear" || (path.size() > t.size() && path.ends_with("." + t));
+    return t == path || (path.size() > t.size() && path.ends_with("." + t));
   });
+}
+
+bool Lora::targets_module(const std::string& path) const {
+  return names_module(path) || std::find(targets.begin(), targets.end(), "all-linear") != targets.end();
 }
 
 bool has_master_weights(Precision p) { return p == Precision::mixed_bf16 || p == Precision::mixed_fp16; }

@@ -4,6 +4,7 @@
 
 #include "tape/elementwise.h"
 
+#include "model/projections.h"
 #include "train/checkpoint_policy.h"
 #include "train/clipping.h"
 
@@ -42,6 +43,7 @@ Adapters adapters_of(const ModelConfig& c, const TrainOptions& options) {
   Adapters a;
   a.rank = lora.rank, a.dropout = lora.dropout, a.scale = lora.scale(), a.dora = lora.dora;
   a.dtype = lora.full_precision ? DType::fp32 : parameter_type(options.precision);
+  a.targets_embedding = embedding_path(c) && lora.names_module(embedding_path(c));
   a.saves_embedding = saves("embed_tokens");
   a.saves_head = saves("lm_head") || c.labels > 0;  // peft's task SEQ_CLS saves the classifier's
   a.targets = [lora](const std::string& path) { return lora.targets_module(path); };

@@ -73,6 +73,8 @@ struct Lora {
   bool dora = false;             ///< a trained magnitude beside A and B, and the weight's row norms in each pass
   double scale() const;
   /// Whether one of the targets is the module's path or the end of it, part by part.
+  bool names_module(const std::string& path) const;
+  /// The same of a linear module: "all-linear" targets it too.
   bool targets_module(const std::string& path) const;
   bool operator==(const Lora&) const = default;
 };
