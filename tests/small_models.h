@@ -61,7 +61,7 @@ inline ModelConfig small_qwen3() {
   ModelConfig c = small_qwen2();
   c.architecture = Architecture::qwen3;
   c.qkv_bias = false;
-  c.head_norms = true;
+  c.head_norms = HeadNorms::each;
   return c;
 }
 inline ModelConfig small_gemma3() {
@@ -70,7 +70,23 @@ inline ModelConfig small_gemma3() {
   c.mlp = MlpKind::geglu_tanh;
   c.norm = NormKind::rms_norm_gemma;
   c.full_every = 2;
-  c.tied = c.scales_embedding = c.head_norms = c.post_norms = true;
+  c.head_norms = HeadNorms::each;
+  c.tied = c.scales_embedding = c.post_norms = true;
+  return c;
+}
+inline ModelConfig small_granite() {
+  ModelConfig c = small_llama();
+  c.architecture = Architecture::granite;
+  c.multipliers = {12, 0.25, 0.3, 8};
+  return c;
+}
+inline ModelConfig small_olmo2() {
+  ModelConfig c = small_llama();
+  c.architecture = Architecture::olmo2;
+  c.norm = NormKind::rms_norm_olmo;
+  c.head_norms = HeadNorms::whole;
+  c.pre_norms = false;
+  c.post_norms = true;
   return c;
 }
 inline ModelConfig small_textbook(double dropout = 0) {
@@ -118,6 +134,8 @@ inline std::vector<NamedModel> small_models() {
           {"qwen2", small_qwen2()},
           {"qwen3", small_qwen3()},
           {"gemma3", small_gemma3()},
+          {"granite", small_granite()},
+          {"olmo2", small_olmo2()},
           {"textbook", small_textbook()},
           {"textbook with dropout", small_textbook(0.25)},
           {"free", small_free()},
@@ -145,10 +163,11 @@ inline TrainOptions suited(const ModelConfig& c, TrainOptions r) {
 }
 
 /// Whether recomputation adds up gradients in another order, so that their last bits differ, in PyTorch too. A
-/// reentrant segment's inputs are leaves: under autocast an encoder's three projections share the cast of one, whose
-/// gradients are added up in 16 bits; and a decoder's layer adds up its own gradients of the encoder's state first.
+/// reentrant segment's inputs are leaves: under autocast three projections without a norm before them share the cast of
+/// one, whose gradients are added up in 16 bits; and a decoder's layer adds up its own gradients of the encoder's state
+/// first.
 inline bool other_bits(const ModelConfig& c, const TrainOptions& r) {
-  return r.checkpoint.reentrant && (c.two_stacks() || (c.encoder() && autocast_type(r.precision)));
+  return r.checkpoint.reentrant && (c.two_stacks() || ((c.encoder() || !c.pre_norms) && autocast_type(r.precision)));
 }
 
 }  // namespace vramplan::test

@@ -196,10 +196,13 @@ void check_job(const Job& job) {
        "leave out 'double'");
   need(!r.lora || r.lora->saved.empty() || job.model.architecture != Architecture::gpt2,
        "modules trained whole beside GPT-2's adapters are not modelled", "--lora save", "leave it out");
+  need(!job.model.multipliers ||
+           (r.loss.form != LossForm::chunked && r.loss.form != LossForm::fused_linear && !classifies(r.loss.form)),
+       "this loss is not modelled behind logits that are divided, as Granite's are", "--loss", "leave it out");
   const bool on_embedding = r.lora && adapters_of(job.model, r).targets_embedding;
   need(!on_embedding || (!r.lora->dora && !r.quant && r.lora->saved.empty()),
-       "an adapter on the embedding goes with neither DoRA, nor few bits, nor modules trained whole here", "--lora targets",
-       "leave the embedding out");
+       "an adapter on the embedding goes with neither DoRA, nor few bits, nor modules trained whole here",
+       "--lora targets", "leave the embedding out");
   need(!r.lora || r.lora->rank <= 1 << 20, "the rank of an adapter must be 1 to 1,048,576", "--lora",
        "for example r=16");
   need(r.checkpoint.kind != CheckpointKind::selective || job.model.decoder(),

@@ -54,18 +54,26 @@ Tensor gpt2_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& b
 
 /// Whether a cache that was given comes back with the output although none was asked for.
 bool returns_given_cache(const ModelConfig& c) {
-  return c.architecture == Architecture::llama || c.architecture == Architecture::gemma3;
+  switch (c.architecture) {
+    case Architecture::llama:
+    case Architecture::gemma3:
+    case Architecture::granite:
+    case Architecture::olmo2: return true;
+    default: return false;
+  }
 }
 
 /// LlamaModel.forward. `inputs_embeds` keeps the embeddings alive until it returns.
 Tensor llama_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch, const Tensor& given,
                   const AttentionChoice& choice, const RunStack& run) {
-  const Tensor tokens = given ? given : embed(t, w, batch);  // [b, s, h]
+  Tensor tokens = given ? given : embed(t, w, batch);  // [b, s, h]
+  if (c.multipliers) tokens = scale(t, tokens, c.multipliers->embedding);
   const Tensor positions = position_ids(t, tokens.size(1), prefix_length(w));
   const Masks masks = make_masks(t, c, tokens.size(0), tokens.size(1), prefix_length(w), tokens.dtype(), choice);
   Tensor hidden = tokens;
   Rotary rotary, near;  // those of layers that slide, where they are others
-  if (c.position == PositionKind::rotary) rotary = rotary_tables(t, w.rotary, positions, tokens.dtype());
+  if (c.position == PositionKind::rotary)
+    rotary = rotary_tables(t, w.rotary, positions, wide_angles(c) ? DType::fp32 : tokens.dtype());
   if (c.full_every > 0) near = rotary_tables(t, w.near_rotary, positions, tokens.dtype());
   if (c.position == PositionKind::learned) hidden = add(t, tokens, embedding(t, w.position_embedding, positions));
   if (c.embedding_dropout > 0) hidden = dropout(t, hidden, c.embedding_dropout);
@@ -120,7 +128,8 @@ ModelOutput forward(Tape& t, const ModelConfig& c, const Weights& w, const Batch
   const auto body = c.architecture == Architecture::gpt2 ? gpt2_body : llama_body;
   Tensor hidden = body(t, c, w, batch, given.embeddings, attention, run);
   InPhase phase(t.memory(), Phase::loss);
-  ModelOutput out = loss_head(t, loss, std::move(hidden), w.head, given.labels);
+  ModelOutput out =
+      loss_head(t, loss, std::move(hidden), {w.head, c.multipliers ? c.multipliers->logits : 0}, given.labels);
   if (attention.cache) out.rest = std::exchange(*attention.cache, {}).states;
   if (!attention.uses_cache && !returns_given_cache(c)) out.rest.clear();
   return out;
@@ -165,6 +174,7 @@ Tensor apply_norm(Tape& t, const ModelConfig& c, const NormWeights& w, const Ten
   switch (c.norm) {
     case NormKind::layer_norm: return layer_norm(t, x, w.weight, w.bias, c.norm_eps);
     case NormKind::rms_norm_python: return rms_norm_python(t, x, w.weight, c.norm_eps);
+    case NormKind::rms_norm_olmo: return rms_norm_olmo(t, x, w.weight, c.norm_eps);
     case NormKind::rms_norm_gemma: return rms_norm_gemma(t, x, w.weight, c.norm_eps);
     case NormKind::rms_norm_fused: return rms_norm_fused(t, x, w.weight, c.norm_eps);
   }

@@ -1,4 +1,4 @@
-// LlamaDecoderLayer of transformers/models/llama/modeling_llama.py; Mistral, Qwen2, Qwen3 and Gemma share it.
+// LlamaDecoderLayer of transformers/models/llama/modeling_llama.py; those after it share it.
 #include <cmath>
 
 #include "model/adapted_linear.h"
@@ -13,7 +13,7 @@ namespace {
 
 EagerAttention attend_llama(Tape& t, const ModelConfig& c, const Tensor& q, const Tensor& k0, const Tensor& v0,
                             const Tensor& mask, const AttentionChoice& choice) {
-  const double factor = 1 / std::sqrt(static_cast<double>(c.head_dim));
+  const double factor = c.multipliers ? c.multipliers->attention : 1 / std::sqrt(static_cast<double>(c.head_dim));
   EagerArgs eager = choice.kept;
   eager.scale = factor;
   eager.dropout = c.attention_dropout;
@@ -26,30 +26,58 @@ EagerAttention attend_llama(Tape& t, const ModelConfig& c, const Tensor& q, cons
   return {contiguous(t, transpose(t, out, 1, 2)), {}};
 }
 
-EagerAttention attention(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Arguments& given,
-                         const AttentionChoice& choice) {
-  At here(t, "self_attn");
+struct Heads {
+  Tensor q, k, v;  ///< [b, a, s, d], [b, k, s, d]
+};
+
+Tensor into_heads(Tape& t, const ModelConfig& c, const Tensor& x) {
+  return view(t, x, {x.size(0), x.size(1), -1, c.head_dim});
+}
+
+/// Each head normalised alone where there are norms for it.
+Heads heads_of(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x) {
   const bool norms_first = c.architecture == Architecture::qwen3;  // before heads and tokens change places
   auto project = [&](const LinearWeights& p, const NormWeights& norm) {
-    Tensor heads = view(t, apply_linear(t, p, x), {x.size(0), x.size(1), -1, c.head_dim});
+    Tensor heads = into_heads(t, c, apply_linear(t, p, x));
     if (norm.weight && norms_first) heads = apply_norm(t, c, norm, heads);
     return transpose(t, heads, 1, 2);
   };
-  Tensor q = project(w.q, w.q_norm), k = project(w.k, w.k_norm);
-  Tensor v = project(w.v, {});  // [b, k, s, d]
+  Heads h;
+  h.q = project(w.q, w.q_norm);
+  h.k = project(w.k, w.k_norm);
+  h.v = project(w.v, {});
   if (w.q_norm.weight && !norms_first) {
-    q = apply_norm(t, c, w.q_norm, q);
-    k = apply_norm(t, c, w.k_norm, k);
+    h.q = apply_norm(t, c, w.q_norm, h.q);
+    h.k = apply_norm(t, c, w.k_norm, h.k);
   }
+  return h;
+}
+
+/// All heads normalised at once.
+Heads normed_heads(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x) {
+  Heads h;
+  h.q = apply_norm(t, c, w.q_norm, apply_linear(t, w.q, x));
+  h.k = apply_norm(t, c, w.k_norm, apply_linear(t, w.k, x));
+  h.v = apply_linear(t, w.v, x);
+  for (Tensor* heads : {&h.q, &h.k, &h.v}) *heads = transpose(t, into_heads(t, c, *heads), 1, 2);
+  return h;
+}
+
+EagerAttention attention(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x, const Arguments& given,
+                         const AttentionChoice& choice) {
+  At here(t, "self_attn");
+  Heads heads = c.head_norms == HeadNorms::whole ? normed_heads(t, c, w, x) : heads_of(t, c, w, x);
+  Tensor &q = heads.q, &k = heads.k, &v = heads.v;
   if (given.cos) {
     const Tensor wide_cos = unsqueeze(t, given.cos, 1), wide_sin = unsqueeze(t, given.sin, 1);
     const Tensor rotated = rotate(t, q, wide_cos, wide_sin);
     const Tensor rotated_k = rotate(t, k, wide_cos, wide_sin);
-    q = rotated;
-    k = rotated_k;
+    q = wide_angles(c) ? cast(t, rotated, q.dtype()) : rotated;
+    k = wide_angles(c) ? cast(t, rotated_k, k.dtype()) : rotated_k;
   }
   update_cache(t, choice, k, v);
-  const Attend core = [&t, &c, mask = given.mask, choice](const Tensor& queries, const Tensor& keys, const Tensor& values) {
+  const Attend core = [&t, &c, mask = given.mask, choice](const Tensor& queries, const Tensor& keys,
+                                                          const Tensor& values) {
     return attend_llama(t, c, queries, keys, values, mask, choice);
   };
   EagerAttention a = run_attention(t, choice, core, q, k, v);
@@ -101,19 +129,19 @@ Tensor llama_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const T
         t, parts.norms, [&t, &c, &weights](const Tensor& y, const Arguments&) { return apply_norm(t, c, weights, y); },
         h);
   };
-  Tensor hidden = norm(w.norm1, x);
+  Tensor hidden = c.pre_norms ? norm(w.norm1, x) : x;
   EagerAttention attended =
       attention(t, c, w, hidden, given, choice);  // its probabilities live until the layer returns
   hidden = std::move(attended.out);
   if (c.post_norms) hidden = norm(w.post_attention, hidden);
-  hidden = add(t, residual, hidden);
+  hidden = add(t, residual, c.multipliers ? scale(t, hidden, c.multipliers->residual) : hidden);
   residual = hidden;
-  hidden = norm(w.norm2, hidden);
+  if (c.pre_norms) hidden = norm(w.norm2, hidden);
   hidden = run_part(
       t, parts.mlp, [&t, &c, &w, parts](const Tensor& h, const Arguments&) { return mlp_llama(t, c, w, h, parts); },
       hidden);
   if (c.post_norms) hidden = norm(w.post_mlp, hidden);
-  hidden = add(t, residual, hidden);
+  hidden = add(t, residual, c.multipliers ? scale(t, hidden, c.multipliers->residual) : hidden);
   return hidden;
 }
 

@@ -13,18 +13,19 @@
 namespace vramplan {
 namespace {
 
-Tensor logits_of(Tape& t, const Tensor& hidden, const Tensor& head) {
+Tensor logits_of(Tape& t, const Tensor& hidden, const Head& head) {
   At here(t, "lm_head");
-  return linear(t, hidden, head, {});
+  const Tensor logits = linear(t, hidden, head.weight, {});
+  return head.divisor == 0 ? logits : scale(t, logits, 1 / head.divisor, "div");
 }
 
-ModelOutput causal(Tape& t, const LossChoice&, const Tensor& hidden, const Tensor& head, const Tensor& labels) {
+ModelOutput causal(Tape& t, const LossChoice&, const Tensor& hidden, const Head& head, const Tensor& labels) {
   const Tensor logits = logits_of(t, hidden, head);  // [b, s, v]
   At here(t, "loss");
   return {causal_lm_loss(t, logits, labels), logits};
 }
 
-ModelOutput shifted(Tape& t, const LossChoice&, const Tensor& hidden, const Tensor& head, const Tensor& labels) {
+ModelOutput shifted(Tape& t, const LossChoice&, const Tensor& hidden, const Head& head, const Tensor& labels) {
   Tensor logits = logits_of(t, hidden, head);
   At here(t, "loss");
   const std::int64_t s = labels.size(1);
@@ -35,13 +36,13 @@ ModelOutput shifted(Tape& t, const LossChoice&, const Tensor& hidden, const Tens
   return {cross_entropy(t, flat, view(t, targets, {-1})), logits};
 }
 
-ModelOutput plain(Tape& t, const LossChoice&, const Tensor& hidden, const Tensor& head, const Tensor& labels) {
+ModelOutput plain(Tape& t, const LossChoice&, const Tensor& hidden, const Head& head, const Tensor& labels) {
   const Tensor logits = logits_of(t, hidden, head);
   At here(t, "loss");
   return {cross_entropy(t, view(t, logits, {-1, logits.size(-1)}), view(t, labels, {-1})), logits};
 }
 
-ModelOutput smoothed(Tape& t, const LossChoice&, Tensor& hidden, const Tensor& head, const Tensor& labels) {
+ModelOutput smoothed(Tape& t, const LossChoice&, Tensor& hidden, const Head& head, const Tensor& labels) {
   const Tensor logits = logits_of(t, hidden, head);
   hidden.reset();  // the loss is the trainer's, after the model has returned
   At here(t, "loss");
@@ -57,7 +58,7 @@ std::vector<std::int64_t> chunk_sizes(std::int64_t n, std::int64_t chunks) {
 }
 
 // torchtune's CEWithChunkedOutputLoss. The mean of the parts' sums is taken as the mean of their means.
-ModelOutput chunked(Tape& t, const LossChoice& choice, const Tensor& hidden, const Tensor& head, const Tensor& labels) {
+ModelOutput chunked(Tape& t, const LossChoice& choice, const Tensor& hidden, const Head& head, const Tensor& labels) {
   const std::vector<std::int64_t> sizes = chunk_sizes(hidden.size(1), choice.chunks);
   std::vector<Tensor> logits;
   for (const Tensor& part : split(t, hidden, 1, sizes)) logits.push_back(logits_of(t, part, head));
@@ -69,7 +70,7 @@ ModelOutput chunked(Tape& t, const LossChoice& choice, const Tensor& hidden, con
     from += sizes[i];
     Tensor part;
     {
-      const Tensor flat = reshape(t, logits[i], {-1, head.size(0)});
+      const Tensor flat = reshape(t, logits[i], {-1, head.weight.size(0)});
       const Tensor wide = choice.upcast ? cast(t, flat, DType::fp32) : flat;
       part = cross_entropy(t, wide, targets);
     }
@@ -78,18 +79,18 @@ ModelOutput chunked(Tape& t, const LossChoice& choice, const Tensor& hidden, con
   return {scale(t, total, 1.0 / static_cast<double>(sizes.size()), "div"), {}};
 }
 
-ModelOutput fused_linear(Tape& t, const LossChoice&, const Tensor& hidden, const Tensor& head, const Tensor& labels) {
+ModelOutput fused_linear(Tape& t, const LossChoice&, const Tensor& hidden, const Head& head, const Tensor& labels) {
   At here(t, "loss");
   const Tensor targets = shifted_labels(t, labels);
   const Tensor rows = view(t, hidden, {-1, hidden.size(-1)});
-  return {fused_linear_cross_entropy(t, rows, head, view(t, targets, {-1})), {}};
+  return {fused_linear_cross_entropy(t, rows, head.weight, view(t, targets, {-1})), {}};
 }
 
-ModelOutput classification(Tape& t, const LossChoice& choice, const Tensor& hidden, const Tensor& head,
+ModelOutput classification(Tape& t, const LossChoice& choice, const Tensor& hidden, const Head& head,
                            const Tensor& labels) {
   Tensor logits = [&] {
     At here(t, "score");
-    return linear(t, hidden, head, {});
+    return linear(t, hidden, head.weight, {});
   }();
   At here(t, "loss");
   LastTokens last = last_of_each(t, logits);
@@ -106,7 +107,7 @@ Tensor label_loss(Tape& t, LossForm form, const Tensor& logits, const Tensor& la
   return cross_entropy(t, view(t, logits, {-1, logits.size(-1)}), view(t, labels, {-1}));
 }
 
-ModelOutput loss_head(Tape& t, const LossChoice& choice, Tensor hidden, const Tensor& head, const Tensor& labels) {
+ModelOutput loss_head(Tape& t, const LossChoice& choice, Tensor hidden, const Head& head, const Tensor& labels) {
   switch (choice.form) {
     case LossForm::causal: return causal(t, choice, hidden, head, labels);
     case LossForm::shifted: return shifted(t, choice, hidden, head, labels);

@@ -24,6 +24,8 @@ Tensor mask_of_ones(Tape& t, std::int64_t b, std::int64_t s, DType dtype, bool e
 struct Rotary {
   Tensor cos, sin;  ///< [1, s, d]
 };
+/// OLMo 2's angles stay in fp32; what is turned by them is cast back.
+inline bool wide_angles(const ModelConfig& c) { return c.architecture == Architecture::olmo2; }
 Rotary rotary_tables(Tape& t, const RotaryBuffers& w, const Tensor& positions, DType dtype);
 /// q * cos + rotate_half(q) * sin, and the same for k. Keeps cos and sin only.
 Tensor rotate(Tape& t, const Tensor& x, const Tensor& cos, const Tensor& sin);

@@ -51,8 +51,9 @@ std::vector<Projection> projections(const ModelConfig& c) {
                               {"self_attn.v_proj", &L::v, h, kv_width},
                               {"self_attn.o_proj", &L::out, width, h}};
   if (is_gated(c.mlp)) all.push_back({"mlp.gate_proj", &L::gate, h, c.ffn});
-  all.push_back({"mlp.up_proj", &L::up, h, c.ffn});
-  all.push_back({"mlp.down_proj", &L::down, c.ffn, h});
+  const bool starcoder = c.architecture == Architecture::starcoder2;
+  all.push_back({starcoder ? "mlp.c_fc" : "mlp.up_proj", &L::up, h, c.ffn});
+  all.push_back({starcoder ? "mlp.c_proj" : "mlp.down_proj", &L::down, c.ffn, h});
   return all;
 }
 

@@ -28,6 +28,13 @@ LayerWeights make_gpt2_layer(WeightBuilder& b, const std::string& at, const Mode
   return w;
 }
 
+const char* up_name(const ModelConfig& c) {
+  return c.architecture == Architecture::starcoder2 ? "mlp.c_fc" : "mlp.up_proj";
+}
+const char* down_name(const ModelConfig& c) {
+  return c.architecture == Architecture::starcoder2 ? "mlp.c_proj" : "mlp.down_proj";
+}
+
 /// The name of the norm before the second half of a layer.
 const char* second_norm(const ModelConfig& c) {
   return c.post_norms ? "pre_feedforward_layernorm" : "post_attention_layernorm";
@@ -40,16 +47,17 @@ LayerWeights make_llama_layer(WeightBuilder& b, const std::string& at, const Mod
   w.k = b.linear(at + "self_attn.k_proj", c.hidden, kv_width, c.qkv_bias);
   w.v = b.linear(at + "self_attn.v_proj", c.hidden, kv_width, c.qkv_bias);
   w.out = b.linear(at + "self_attn.o_proj", width, c.hidden, c.out_bias);
-  if (c.head_norms) {
-    w.q_norm = b.norm(at + "self_attn.q_norm", c, c.head_dim);
-    w.k_norm = b.norm(at + "self_attn.k_norm", c, c.head_dim);
+  const bool whole = c.head_norms == HeadNorms::whole;
+  if (c.head_norms != HeadNorms::none) {
+    w.q_norm = b.norm(at + "self_attn.q_norm", c, whole ? width : c.head_dim);
+    w.k_norm = b.norm(at + "self_attn.k_norm", c, whole ? kv_width : c.head_dim);
   }
   if (is_gated(c.mlp)) w.gate = b.linear(at + "mlp.gate_proj", c.hidden, c.ffn, c.mlp_bias);
-  w.up = b.linear(at + "mlp.up_proj", c.hidden, c.ffn, c.mlp_bias);
-  w.down = b.linear(at + "mlp.down_proj", c.ffn, c.hidden, c.mlp_bias);
-  w.norm1 = b.norm(at + "input_layernorm", c);
+  w.up = b.linear(at + up_name(c), c.hidden, c.ffn, c.mlp_bias);
+  w.down = b.linear(at + down_name(c), c.ffn, c.hidden, c.mlp_bias);
+  if (c.pre_norms) w.norm1 = b.norm(at + "input_layernorm", c);
   if (c.post_norms) w.post_attention = b.norm(at + "post_attention_layernorm", c);
-  w.norm2 = b.norm(at + second_norm(c), c);
+  if (c.pre_norms) w.norm2 = b.norm(at + second_norm(c), c);
   if (c.post_norms) w.post_mlp = b.norm(at + "post_feedforward_layernorm", c);
   return w;
 }
@@ -59,19 +67,20 @@ LayerWeights load_llama_layer(WeightBuilder& b, const std::string& at, const Mod
   LayerWeights w;
   const std::int64_t width = c.heads * c.head_dim, kv_width = c.kv_heads * c.head_dim;
   const std::size_t first = b.parameters.size();
-  w.norm1 = b.norm(at + "input_layernorm", c);
-  w.down = b.linear(at + "mlp.down_proj", c.ffn, c.hidden, c.mlp_bias);
+  if (c.pre_norms) w.norm1 = b.norm(at + "input_layernorm", c);
+  w.down = b.linear(at + down_name(c), c.ffn, c.hidden, c.mlp_bias);
   if (is_gated(c.mlp)) w.gate = b.linear(at + "mlp.gate_proj", c.hidden, c.ffn, c.mlp_bias);
-  w.up = b.linear(at + "mlp.up_proj", c.hidden, c.ffn, c.mlp_bias);
+  w.up = b.linear(at + up_name(c), c.hidden, c.ffn, c.mlp_bias);
   if (c.post_norms) {
     w.post_attention = b.norm(at + "post_attention_layernorm", c);
     w.post_mlp = b.norm(at + "post_feedforward_layernorm", c);
   }
-  w.norm2 = b.norm(at + second_norm(c), c);
-  if (c.head_norms) w.k_norm = b.norm(at + "self_attn.k_norm", c, c.head_dim);
+  if (c.pre_norms) w.norm2 = b.norm(at + second_norm(c), c);
+  const bool whole = c.head_norms == HeadNorms::whole, normed = c.head_norms != HeadNorms::none;
+  if (normed) w.k_norm = b.norm(at + "self_attn.k_norm", c, whole ? kv_width : c.head_dim);
   w.k = b.linear(at + "self_attn.k_proj", c.hidden, kv_width, c.qkv_bias);
   w.out = b.linear(at + "self_attn.o_proj", width, c.hidden, c.out_bias);
-  if (c.head_norms) w.q_norm = b.norm(at + "self_attn.q_norm", c, c.head_dim);
+  if (normed) w.q_norm = b.norm(at + "self_attn.q_norm", c, whole ? width : c.head_dim);
   w.q = b.linear(at + "self_attn.q_proj", c.hidden, width, c.qkv_bias);
   w.v = b.linear(at + "self_attn.v_proj", c.hidden, kv_width, c.qkv_bias);
   constexpr std::string_view kOrder[]{

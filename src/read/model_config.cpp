@@ -174,7 +174,7 @@ void read_qwen3(const JsonObject& o, ModelConfig& c) {
   c.architecture = Architecture::qwen3;
   c.head_dim = o.integer_or("head_dim", 128);
   c.qkv_bias = c.out_bias = o.boolean_or("attention_bias", false);
-  c.head_norms = true;
+  c.head_norms = HeadNorms::each;
 }
 
 /// What all Gemmas share. `act`: the name of their activation, which is gated and GELU's tanh form.
@@ -203,7 +203,8 @@ void read_gemma3(const JsonObject& o, ModelConfig& c) {
   c.architecture = Architecture::gemma3;
   read_llama_sizes(o, c, 4);
   finish_gemma(o, c, o.text_or("hidden_activation", "gelu_pytorch_tanh"));
-  c.head_norms = c.post_norms = true;
+  c.head_norms = HeadNorms::each;
+  c.post_norms = true;
   c.window = o.integer_or("sliding_window", 4096);
   c.full_every = o.integer_or("sliding_window_pattern", o.integer_or("_sliding_window_pattern", 6));
   for (const char* key : {"query_pre_attn_scalar", "rope_local_base_freq", "cache_implementation"}) o.has(key);
@@ -213,7 +214,43 @@ void read_gemma3(const JsonObject& o, ModelConfig& c) {
     o.fail("sliding_window_pattern", "not every layer can attend fully beside a window", "known: 6");
 }
 
-constexpr std::array<Type, 11> kTypes{{{"gpt2", read_gpt2},
+void read_starcoder2(const JsonObject& o, ModelConfig& c) {
+  c.architecture = Architecture::starcoder2;
+  read_llama_sizes(o, c, 2);
+  c.mlp = activation(o, "hidden_act", o.text_or("hidden_act", "gelu_pytorch_tanh"));
+  if (is_gated(c.mlp)) o.fail("hidden_act", "a gated activation is not modelled in this block", "known: gelu, relu");
+  c.norm = NormKind::layer_norm;
+  c.norm_eps = o.number_or("norm_epsilon", 1e-5);
+  c.tied = o.boolean_or("tie_word_embeddings", true);
+  c.qkv_bias = c.out_bias = c.mlp_bias = o.boolean_or("use_bias", true);
+  c.residual_dropout = o.number_or("residual_dropout", 0);
+  c.embedding_dropout = o.number_or("embedding_dropout", 0);
+  if (o.has("sliding_window")) c.window = o.integer("sliding_window");
+  for (const char* key : {"norm_type", "mlp_type"}) o.has(key);
+}
+
+void read_granite(const JsonObject& o, ModelConfig& c) {
+  c.architecture = Architecture::granite;
+  read_llama_like(o, c, 0);
+  c.qkv_bias = c.out_bias = o.boolean_or("attention_bias", false);
+  c.mlp_bias = o.boolean_or("mlp_bias", false);
+  c.multipliers = {o.number_or("embedding_multiplier", 1), o.number_or("residual_multiplier", 1),
+                   o.number_or("attention_multiplier", 1), o.number_or("logits_scaling", 1)};
+  if (c.multipliers->logits == 0) o.fail("logits_scaling", "logits cannot be divided by 0");
+}
+
+void read_olmo2(const JsonObject& o, ModelConfig& c) {
+  c.architecture = Architecture::olmo2;
+  read_llama_like(o, c, 0);
+  c.norm = NormKind::rms_norm_olmo;
+  c.norm_eps = o.number_or("rms_norm_eps", 1e-5);
+  c.head_norms = HeadNorms::whole;
+  c.pre_norms = false;
+  c.post_norms = true;
+  c.qkv_bias = c.out_bias = o.boolean_or("attention_bias", false);
+}
+
+constexpr std::array<Type, 14> kTypes{{{"gpt2", read_gpt2},
                                        {"llama", read_llama},
                                        {"mistral", read_mistral},
                                        {"qwen2", read_qwen2},
@@ -223,7 +260,10 @@ constexpr std::array<Type, 11> kTypes{{{"gpt2", read_gpt2},
                                        {"bart", read_bart},
                                        {"qwen3", read_qwen3},
                                        {"gemma", read_gemma},
-                                       {"gemma3_text", read_gemma3}}};
+                                       {"gemma3_text", read_gemma3},
+                                       {"starcoder2", read_starcoder2},
+                                       {"granite", read_granite},
+                                       {"olmo2", read_olmo2}}};
 
 const Type& type_named(const JsonObject& o, const std::string& name) {
   std::vector<std::string> names;
@@ -231,10 +271,10 @@ const Type& type_named(const JsonObject& o, const std::string& name) {
     if (t.name == name) return t;
     names.emplace_back(t.name);
   }
-  o.fail(
-      "model_type", fmt::format("the model_type '{}' is not modelled", name),
-      did_you_mean(name, names,
-                   "known: gpt2, llama, mistral, qwen2, bert, roberta, distilbert, bart, qwen3, gemma, gemma3_text"));
+  o.fail("model_type", fmt::format("the model_type '{}' is not modelled", name),
+         did_you_mean(name, names,
+                      "known: gpt2, llama, mistral, qwen2, bert, roberta, distilbert, bart, qwen3, gemma, gemma3_text, "
+                      "starcoder2, granite, olmo2"));
 }
 
 template <std::size_t N>

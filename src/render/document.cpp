@@ -54,8 +54,14 @@ json model_json(const ModelConfig& m) {
   j["window"] = m.window ? json(*m.window) : json();
   j["full_layers"] = m.full_layers;
   j["full_every"] = m.full_every;
-  j["head_norms"] = m.head_norms;
+  j["head_norms"] = word_for(kHeadNorms, m.head_norms);
+  j["pre_norms"] = m.pre_norms;
   j["post_norms"] = m.post_norms;
+  j["multipliers"] = m.multipliers ? json{{"embedding", m.multipliers->embedding},
+                                          {"residual", m.multipliers->residual},
+                                          {"attention", m.multipliers->attention},
+                                          {"logits", m.multipliers->logits}}
+                                   : json();
   j["activation_dropout"] = m.activation_dropout;
   j["classifier_dropout"] = m.classifier_dropout;
   j["scales_embedding"] = m.scales_embedding;

@@ -63,7 +63,10 @@ Bytes segmented_activations(const Estimate& e, Bytes layer, std::int64_t n) {
 /// Elements of a layer beside what the sheet writes out: norms of heads, and behind each half.
 double other_layer_parameters(const ModelConfig& m) {
   const double norm = m.norm == NormKind::layer_norm ? 2 : 1;
-  return (m.head_norms ? 2 * number(m.head_dim) * norm : 0) + (m.post_norms ? 2 * number(m.hidden) * norm : 0);
+  const double heads = m.head_norms == HeadNorms::each    ? 2 * number(m.head_dim)
+                       : m.head_norms == HeadNorms::whole ? number((m.heads + m.kv_heads) * m.head_dim)
+                                                          : 0;
+  return norm * (heads + (m.pre_norms && m.post_norms ? 2 * number(m.hidden) : 0));
 }
 
 /// Elements beside the sum that the sheet writes out: an encoder's kinds of tokens and its head, or less than that sum

@@ -45,18 +45,36 @@ Tensor layer_norm(Tape& t, const Tensor& x0, const Tensor& weight, const Tensor&
   return t.output(node, y);
 }
 
-Tensor rms_norm_python(Tape& t, const Tensor& x, const Tensor& weight, double eps) {
+namespace {
+
+/// x in fp32 over the root of its mean square. `variance` lives as long as the caller's Python function.
+Tensor normed_wide(Tape& t, const Tensor& x, double eps, Tensor& variance) {
   Tensor hidden = cast(t, x, DType::fp32);
   Tensor squared = power(t, hidden, 2);
-  const Tensor variance = mean_last(t, squared);
+  variance = mean_last(t, squared);
   squared.reset();
   Tensor shifted = shift(t, variance, eps);
   Tensor rstd = rsqrt(t, shifted);
   shifted.reset();
   hidden = mul(t, hidden, rstd);
   rstd.reset();
+  return hidden;
+}
+
+}  // namespace
+
+Tensor rms_norm_python(Tape& t, const Tensor& x, const Tensor& weight, double eps) {
+  Tensor variance;
+  const Tensor hidden = normed_wide(t, x, eps, variance);
   const Tensor normed = cast(t, hidden, x.dtype());
   return mul(t, weight, normed);
+}
+
+Tensor rms_norm_olmo(Tape& t, const Tensor& x, const Tensor& weight, double eps) {
+  Tensor variance;
+  const Tensor hidden = normed_wide(t, x, eps, variance);
+  const Tensor wide = mul(t, weight, hidden);
+  return cast(t, wide, x.dtype());
 }
 
 Tensor rms_norm_gemma(Tape& t, const Tensor& x, const Tensor& weight, double eps) {

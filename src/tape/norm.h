@@ -15,6 +15,9 @@ Tensor rms_norm_python(Tape& t, const Tensor& x, const Tensor& weight, double ep
 /// GemmaRMSNorm: fp32 throughout. Keeps x in fp32, one number a row, the normalised x in fp32 and 1 + weight.
 Tensor rms_norm_gemma(Tape& t, const Tensor& x, const Tensor& weight, double eps);
 
+/// Olmo2RMSNorm: as rms_norm_python, but multiplied by the weight in fp32 and cast then.
+Tensor rms_norm_olmo(Tape& t, const Tensor& x, const Tensor& weight, double eps);
+
 /// torch.nn.functional.rms_norm, fused (_fused_rms_norm): keeps x, rstd (fp32, 4 bytes a row) and the weight.
 Tensor rms_norm_fused(Tape& t, const Tensor& x, const Tensor& weight, double eps);
 

@@ -75,20 +75,30 @@ inline constexpr Word<LossForm> kLosses[]{{"causal", LossForm::causal},
 inline constexpr Word<NormKind> kNorms[]{{"layer-norm", NormKind::layer_norm},
                                          {"rms-norm", NormKind::rms_norm_python},
                                          {"rms-norm-fused", NormKind::rms_norm_fused},
-                                         {"rms-norm-gemma", NormKind::rms_norm_gemma}};
-inline constexpr Word<MlpKind> kMlps[]{{"gelu", MlpKind::gelu},
-                                       {"gelu-new", MlpKind::gelu_new},
-                                       {"gelu-tanh", MlpKind::gelu_tanh},
-                                       {"relu", MlpKind::relu},
-                                       {"swiglu", MlpKind::swiglu},
-                                       {"geglu-tanh", MlpKind::geglu_tanh}};
+                                         {"rms-norm-gemma", NormKind::rms_norm_gemma},
+                                         {"rms-norm-olmo", NormKind::rms_norm_olmo}};
+inline constexpr Word<HeadNorms> kHeadNorms[]{
+    {"none", HeadNorms::none}, {"each", HeadNorms::each}, {"whole", HeadNorms::whole}};
+inline constexpr Word<MlpKind> kMlps[]{{"gelu", MlpKind::gelu},           {"gelu-new", MlpKind::gelu_new},
+                                       {"gelu-tanh", MlpKind::gelu_tanh}, {"relu", MlpKind::relu},
+                                       {"swiglu", MlpKind::swiglu},       {"geglu-tanh", MlpKind::geglu_tanh}};
 inline constexpr Word<PositionKind> kPositions[]{
     {"learned", PositionKind::learned}, {"rotary", PositionKind::rotary}, {"none", PositionKind::none}};
-inline constexpr Word<Architecture> kArchitectures[]{
-    {"gpt2", Architecture::gpt2},       {"llama", Architecture::llama},           {"mistral", Architecture::mistral},
-    {"qwen2", Architecture::qwen2},     {"textbook", Architecture::textbook},     {"bert", Architecture::bert},
-    {"roberta", Architecture::roberta}, {"distilbert", Architecture::distilbert}, {"bart", Architecture::bart},
-    {"qwen3", Architecture::qwen3},     {"gemma", Architecture::gemma},          {"gemma3_text", Architecture::gemma3}};
+inline constexpr Word<Architecture> kArchitectures[]{{"gpt2", Architecture::gpt2},
+                                                     {"llama", Architecture::llama},
+                                                     {"mistral", Architecture::mistral},
+                                                     {"qwen2", Architecture::qwen2},
+                                                     {"textbook", Architecture::textbook},
+                                                     {"bert", Architecture::bert},
+                                                     {"roberta", Architecture::roberta},
+                                                     {"distilbert", Architecture::distilbert},
+                                                     {"bart", Architecture::bart},
+                                                     {"qwen3", Architecture::qwen3},
+                                                     {"gemma", Architecture::gemma},
+                                                     {"gemma3_text", Architecture::gemma3},
+                                                     {"starcoder2", Architecture::starcoder2},
+                                                     {"granite", Architecture::granite},
+                                                     {"olmo2", Architecture::olmo2}};
 
 /// The first name of a value.
 template <class T, std::size_t N>

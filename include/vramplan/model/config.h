@@ -7,13 +7,38 @@
 
 namespace vramplan {
 
-enum class Architecture { gpt2, llama, mistral, qwen2, textbook, bert, roberta, distilbert, bart, qwen3, gemma, gemma3 };
-/// rms_norm_gemma: written in Python too, all of it in fp32 and with one more than the weight.
-enum class NormKind { layer_norm, rms_norm_python, rms_norm_fused, rms_norm_gemma };
+enum class Architecture {
+  gpt2,
+  llama,
+  mistral,
+  qwen2,
+  textbook,
+  bert,
+  roberta,
+  distilbert,
+  bart,
+  qwen3,
+  gemma,
+  gemma3,
+  starcoder2,
+  granite,
+  olmo2
+};
+/// rms_norm_gemma and rms_norm_olmo are written in Python too: in fp32 to the end, the former with one more than the
+/// weight.
+enum class NormKind { layer_norm, rms_norm_python, rms_norm_fused, rms_norm_gemma, rms_norm_olmo };
+/// Norms of queries and keys: each head alone, or all of them at once.
+enum class HeadNorms { none, each, whole };
 /// The last two have a second matrix, whose product the activation gates.
 enum class MlpKind { gelu, gelu_new, gelu_tanh, relu, swiglu, geglu_tanh };
 constexpr bool is_gated(MlpKind k) { return k == MlpKind::swiglu || k == MlpKind::geglu_tanh; }
 enum class PositionKind { learned, rotary, none };
+
+/// What Granite multiplies by, and divides the logits by: an operation each, even where the number is 1.
+struct Multipliers {
+  double embedding = 1, residual = 1, attention = 1, logits = 1;
+  bool operator==(const Multipliers&) const = default;
+};
 
 /// The encoder of a sequence-to-sequence model, whose decoder is what the rest of the config describes.
 struct SourceStack {
@@ -32,11 +57,13 @@ struct ModelConfig {
   bool tied = false;        ///< lm_head is the token embedding
   std::int64_t labels = 0;  ///< of a classifier, whose head stands in lm_head's place; 0: a language model
   bool qkv_bias = false, out_bias = false, mlp_bias = false;
-  std::optional<std::int64_t> window;  ///< sliding attention; nothing: full
-  std::int64_t full_layers = 0;        ///< the first layers that attend fully although there is a window (Qwen2)
-  std::int64_t full_every = 0;         ///< every so many layers one attends fully, with angles of its own (Gemma 3)
-  bool head_norms = false;             ///< queries and keys are normalised, each head alone (Qwen3, Gemma 3)
-  bool post_norms = false;             ///< each half of a layer has a norm behind it too (Gemma 3)
+  std::optional<std::int64_t> window;      ///< sliding attention; nothing: full
+  std::int64_t full_layers = 0;            ///< the first layers that attend fully although there is a window (Qwen2)
+  std::int64_t full_every = 0;             ///< every so many layers one attends fully, with angles of its own (Gemma 3)
+  HeadNorms head_norms = HeadNorms::none;  ///< each: Qwen3, Gemma 3; whole: OLMo 2
+  bool pre_norms = true;                   ///< each half of a layer has a norm before it
+  bool post_norms = false;                 ///< and behind it (Gemma 3), or only there (OLMo 2)
+  std::optional<Multipliers> multipliers;
   double embedding_dropout = 0, attention_dropout = 0, residual_dropout = 0;
   double classifier_dropout = 0;  ///< in the head of an encoder that classifies
   double activation_dropout = 0;  ///< between the activation function and the second feed-forward matrix (BART)
