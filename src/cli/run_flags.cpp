@@ -14,7 +14,7 @@ std::vector<Flag> RunFlags::flags() {
       {"-s,--seq", "S", "tokens per sequence; 8Ki is 8192, 8K is 8000", &seq_, r},
       {"--target-seq", "S", "tokens of each target of a sequence-to-sequence model (default: --seq)", &target_seq_, r},
       {"--accumulate", "N", "micro-batches per step (default: 1)", &accumulate_, r},
-      {"--precision", "KIND", "fp32, bf16, fp16, amp-bf16, amp-fp16, mixed-bf16, mixed-fp16 (default: bf16)",
+      {"--precision", "KIND", "fp32 (also tf32, which saves no byte), bf16, fp16, amp-bf16, amp-fp16, mixed-bf16, mixed-fp16 (default: bf16)",
        &precision_, r},
       {"--optimizer", "KIND",
        "adamw, adam, sgd, adafactor, muon; bitsandbytes' lion, lion8bit, adamw8bit, adam8bit, adamw32bit; paged-lion, "
@@ -296,6 +296,9 @@ void RunFlags::assume(Job& job) const {
     job.assumptions.push_back("checkpointing is off in eval mode, where nothing is kept for a backward pass");
   if (job.model.two_stacks() && job.run.target_seq == 0)
     job.assumptions.push_back("targets as long as their sources: --target-seq");
+  if (precision_ == "tf32")
+    job.assumptions.push_back(
+        "TF32 saves no byte: tensors are fp32, and only products round what they multiply; times are those of fp32");
   if (precision_.empty())
     job.assumptions.push_back("everything in bf16, 8 bytes a parameter with Adam; amp keeps 16: --precision");
   if (optimizer_.empty() && form_.empty())

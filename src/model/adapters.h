@@ -15,7 +15,7 @@ struct Adapters {
   double dropout = 0, scale = 2;
   DType dtype = DType::fp32;
   bool saves_embedding = false, saves_head = false;      ///< trained whole: copies beside the frozen ones
-  bool targets_embedding = false;                          ///< the tokens' has an adapter
+  bool targets_embedding = false;                        ///< the tokens' has an adapter
   bool dora = false;                                     ///< a magnitude for each output beside A and B
   std::function<bool(const std::string& path)> targets;  ///< of a module: "self_attn.q_proj", "fc1" ...
 };

@@ -87,13 +87,13 @@ struct Weights {
   NormWeights final_norm;
   std::vector<Tensor> replaced;  ///< frozen originals of modules that are trained whole
   PromptWeights prompt;
-  Tensor fp8_workspace;                                      ///< Transformer Engine's; null without
-  Tensor scale_map;                                          ///< bitsandbytes' own copy of the scales' code book
-  Tensor head;                                               ///< the token embedding itself when tied
-  RotaryBuffers rotary, near_rotary;                         ///< the latter of layers that slide, where they differ
-  Tensor embedding_scale;                                    ///< buffer of Gemma, one number
-  std::vector<Parameter> parameters;                         ///< each tensor once, in state-dict order, adapters last
-  std::vector<Parameter> trainable;                          ///< those that want gradients
+  Tensor fp8_workspace;               ///< Transformer Engine's; null without
+  Tensor scale_map;                   ///< bitsandbytes' own copy of the scales' code book
+  Tensor head;                        ///< the token embedding itself when tied
+  RotaryBuffers rotary, near_rotary;  ///< the latter of layers that slide, where they differ
+  Tensor embedding_scale;             ///< buffer of Gemma, one number
+  std::vector<Parameter> parameters;  ///< each tensor once, in state-dict order, adapters last
+  std::vector<Parameter> trainable;   ///< those that want gradients
 };
 
 struct Adapters;

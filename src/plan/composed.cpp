@@ -220,7 +220,8 @@ std::string why_not_composable(const Job& job) {
   if (job.run.grad_scaler) return "a GradScaler stands between backward and step";
   if (job.run.clip) return "clipping stacks a norm for each parameter, which is rounded up as one tensor";
   if (job.run.optimizer.kind == OptimizerKind::muon) return "Muon works on one matrix after the other";
-  if (job.model.window && (job.model.full_layers != 0 || job.model.full_every != 0)) return "layers with a window and without differ";
+  if (job.model.window && (job.model.full_layers != 0 || job.model.full_every != 0))
+    return "layers with a window and without differ";
   return {};
 }
 

@@ -110,7 +110,8 @@ Curve segments_curve(const Job& job) {
   Job shorter = plain;
   for (std::int64_t* n : {&shorter.model.layers, &shorter.model.source.layers})
     if (*n > 1) --*n;
-  if (shorter.run.frozen_layers) *shorter.run.frozen_layers = std::min(*shorter.run.frozen_layers, shorter.model.layers);
+  if (shorter.run.frozen_layers)
+    *shorter.run.frozen_layers = std::min(*shorter.run.frozen_layers, shorter.model.layers);
   const Estimate less = assess(shorter);
   curve.textbook = textbook_of(curve, less.held);
   add_uneven(curve, without, without.trainable - less.trainable);

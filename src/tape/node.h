@@ -17,8 +17,8 @@ struct QuantisedWeight;
 
 /// What a segment takes beside the hidden state; each may be null.
 struct Arguments {
-  Tensor mask;    ///< wants no gradient
-  Tensor states;  ///< an encoder's last hidden state, which gets a gradient from every layer that looks at it
+  Tensor mask;      ///< wants no gradient
+  Tensor states;    ///< an encoder's last hidden state, which gets a gradient from every layer that looks at it
   Tensor cos, sin;  ///< of rotary embeddings; they want no gradient
 };
 /// A part of a model as a function of the hidden state. What it captures is kept with it; its arguments are kept only

@@ -53,8 +53,7 @@ std::vector<Tensor> norms_at_once(Tape& t, const std::vector<Parameter>& paramet
 
 }  // namespace
 
-void clip_gradients(Tape& t, const std::vector<Parameter>& parameters, double largest,
-                    bool one_by_one) {
+void clip_gradients(Tape& t, const std::vector<Parameter>& parameters, double largest, bool one_by_one) {
   Restore no_grad(t.grad_enabled, false);
   Memory& m = t.memory();
   Backend& b = t.backend();

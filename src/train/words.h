@@ -23,6 +23,7 @@ inline constexpr Word<Precision> kPrecisions[]{{"fp32", Precision::fp32},
                                                {"amp-fp16", Precision::amp_fp16},
                                                {"mixed-bf16", Precision::mixed_bf16},
                                                {"mixed-fp16", Precision::mixed_fp16},
+                                               {"tf32", Precision::fp32},
                                                {"amp", Precision::amp_bf16},
                                                {"mixed", Precision::mixed_bf16}};
 /// An optimizer's name says where its states are and in what.

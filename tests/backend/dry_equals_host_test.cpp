@@ -257,7 +257,8 @@ TEST_CASE("frozen layers, adapters on encoders and on two stacks, targets of ano
         r.input_grads = true;
         r.lora = Lora{3, {"all-linear"}, 0.25};
         if (!m.config.two_stacks())
-          for (const char* embedding : {"embed_tokens", "wte", "word_embeddings"}) r.lora->targets.emplace_back(embedding);
+          for (const char* embedding : {"embed_tokens", "wte", "word_embeddings"})
+            r.lora->targets.emplace_back(embedding);
         compare(m.config, r);
       }
 }

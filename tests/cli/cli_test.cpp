@@ -259,3 +259,15 @@ TEST_CASE("a model by its sizes has positions for every sequence that is tried")
       run("plan --layers 2 --hidden 64 --heads 4 --vocab 512 --gpu-memory 3GiB --max seq --multiple 64 --json").out);
   CHECK(j.at("answer").at("seq").get<std::int64_t>() > 64);
 }
+
+TEST_CASE("TF32 saves no byte, and the estimate says so") {
+  auto estimated = [](const std::string& precision) {
+    const auto r = run("estimate --model gpt2 --seq 64 --json --precision " + precision);
+    REQUIRE(r.status == 0);
+    return nlohmann::json::parse(r.out);
+  };
+  const nlohmann::json wide = estimated("fp32"), rounded = estimated("tf32");
+  CHECK(rounded.at("peak") == wide.at("peak"));
+  CHECK(rounded.at("job").at("run").at("precision") == "fp32");
+  CHECK(rounded.at("assumptions").dump().find("TF32 saves no byte") != std::string::npos);
+}

@@ -67,11 +67,11 @@ TEST_CASE("what a class makes of its layers, though a file is silent") {
   CHECK(g.tied);
   CHECK(g.head_dim == 256);
   CHECK(g.window == 4096);
-  const ModelConfig b = read_model_config(
-                            R"({"model_type":"bart","d_model":96,"encoder_layers":3,"decoder_layers":5,)"
-                            R"("encoder_attention_heads":2,"encoder_ffn_dim":70,"decoder_attention_heads":4})",
-                            "c")
-                            .config;
+  const ModelConfig b =
+      read_model_config(R"({"model_type":"bart","d_model":96,"encoder_layers":3,"decoder_layers":5,)"
+                        R"("encoder_attention_heads":2,"encoder_ffn_dim":70,"decoder_attention_heads":4})",
+                        "c")
+          .config;
   CHECK(b.source == SourceStack{3, 2, 70});
   CHECK(b.layers == 5);
   CHECK(b.ffn == 4096);
@@ -87,7 +87,8 @@ TEST_CASE("every defect is an error with its JSON path and a next step") {
   for (const Row& r :
        {Row{R"({"model_type":"lama"})", "config.json: $.model_type", "'lama'"},
         Row{R"({"hidden_size":3})", "config.json: $.model_type", "missing"},
-        Row{R"([1])", "config.json: $", "expected an object"}, Row{"{", "config.json", "not valid JSON"},
+        Row{R"([1])", "config.json: $", "expected an object"},
+        Row{"{", "config.json", "not valid JSON"},
         Row{R"({"model_type":"llama","hidden_size":"64"})", "config.json: $.hidden_size", "whole number"},
         Row{R"({"model_type":"llama","hidden_size":64.5})", "config.json: $.hidden_size", "whole number"},
         Row{R"({"model_type":"llama","hidden_size":99999999999999999999})", "config.json: $.hidden_size",
@@ -103,7 +104,8 @@ TEST_CASE("every defect is an error with its JSON path and a next step") {
         Row{llama(R"("attention_dropout":1.0)"), "config.json", "dropout"},
         Row{llama(R"("layer_types":["full_attention","sliding_attention"])"), "config.json: $.layer_types",
             "order of layers"},
-        Row{R"({"model_type":"bart","encoder_layerdrop":0.1})", "config.json: $.encoder_layerdrop", "left out at random"},
+        Row{R"({"model_type":"bart","encoder_layerdrop":0.1})", "config.json: $.encoder_layerdrop",
+            "left out at random"},
         Row{R"({"model_type":"bart","encoder_attention_heads":3})", "config.json", "do not divide"},
         Row{R"({"model_type":"bart","encoder_layers":0})", "config.json", "at least 1"},
         Row{gemma3(R"("final_logit_softcapping":30.0)"), "config.json: $.final_logit_softcapping", "softcapping"},
@@ -134,8 +136,9 @@ TEST_CASE("published configurations raise no warning") {
 TEST_CASE("damaged files are read or refused, never crash") {
   const Data data;
   test::Random random(5);
-  for (const std::string& name : {std::string("gpt2"), std::string("llama-3.1-8b"), std::string("qwen2.5-0.5b"),
-                                  std::string("mistral-7b-v0.1"), std::string("bart-base"), std::string("gemma-3-1b")}) {
+  for (const std::string& name :
+       {std::string("gpt2"), std::string("llama-3.1-8b"), std::string("qwen2.5-0.5b"), std::string("mistral-7b-v0.1"),
+        std::string("bart-base"), std::string("gemma-3-1b")}) {
     const std::string whole = data.model(name);
     for (int i = 0; i < 1500; ++i) {
       std::string text = whole;
