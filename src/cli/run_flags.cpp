@@ -14,8 +14,7 @@ std::vector<Flag> RunFlags::flags() {
       {"-s,--seq", "S", "tokens per sequence; 8Ki is 8192, 8K is 8000", &seq_, r},
       {"--target-seq", "S", "tokens of each target of a sequence-to-sequence model (default: --seq)", &target_seq_, r},
       {"--accumulate", "N", "micro-batches per step (default: 1)", &accumulate_, r},
-      {"--precision", "KIND",
-       "fp32 (also tf32, which saves no byte), bf16, fp16, amp-bf16, amp-fp16, mixed-bf16, mixed-fp16 (default: bf16)",
+      {"--precision", "KIND", "fp32, tf32, bf16, fp16, amp-bf16, amp-fp16, mixed-bf16, mixed-fp16 (default: bf16)",
        &precision_, r},
       {"--optimizer", "KIND",
        "adamw, adam, sgd, adafactor, muon; bitsandbytes' lion, lion8bit, adamw8bit, adam8bit, adamw32bit; paged-lion, "

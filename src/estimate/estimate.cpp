@@ -6,6 +6,7 @@
 
 #include "estimate/breakdown.h"
 #include "estimate/capacity.h"
+#include "estimate/logits.h"
 #include "estimate/verdict.h"
 #include "hardware/speed_of.h"
 
@@ -121,6 +122,7 @@ Estimate estimate(const Job& job) {
   const Overhead o = overhead_of(job);
   Estimate e = summary(job, run, o);
   e.first_step.peak = run.first_peak();
+  e.logits = logits_of(run, job);
   const std::vector<PeakTensor> kinds = kinds_alive(run.ledger(), run.ledger().alive(run.peak().at));
   e.tensors.assign(kinds.begin(), kinds.begin() + static_cast<std::ptrdiff_t>(std::min(kinds.size(), kLargest)));
   if (job.run.checkpoint.kind != CheckpointKind::none) {

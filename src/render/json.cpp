@@ -66,6 +66,10 @@ std::string estimate_json(const Estimate& e) {
   j["states"] = e.states.count();
   j["host"] = e.host.count();
   j["held"] = e.held.count();
+  j["logits"] = e.logits ? json{{"tokens", e.logits->tokens},           {"width", e.logits->width},
+                                {"largest", e.logits->largest.count()}, {"together", e.logits->together.count()},
+                                {"phase", name_of(e.logits->phase)},    {"at_peak", e.logits->at_peak.count()}}
+                         : json();
   j["phases"] = json::array();
   for (const PhasePeak& p : e.phases) j["phases"].push_back({{"name", name_of(p.phase)}, {"peak", p.peak.count()}});
   j["peak"] = {{"phase", name_of(e.peak_phase)},

@@ -91,6 +91,16 @@ std::string phases(const Estimate& e, const TextStyle& style) {
   return "\nPeak of tensors by phase:\n" + t.str();
 }
 
+std::string logits(const Estimate& e, const TextStyle& style) {
+  if (!e.logits) return {};
+  const Logits& l = *e.logits;
+  const bool sequences = e.job.model.encoder() && e.job.model.labels > 0;
+  return fmt::format("\nLogits of {} {}, {} wide: {} the largest tensor, {} at once in {}, {} of it at the peak\n",
+                     format_count(l.tokens), sequences ? "sequences" : "tokens", format_count(l.width),
+                     format_bytes(l.largest, style.unit), format_bytes(l.together, style.unit), name_of(l.phase),
+                     format_bytes(l.at_peak, style.unit));
+}
+
 std::string largest(const Estimate& e, const TextStyle& style) {
   Table t({true, true, false, false, false, false});
   for (const PeakTensor& k : e.tensors) {
@@ -168,7 +178,7 @@ std::string job_line(const Estimate& e) {
 
 std::string estimate_table(const Estimate& e, const TextStyle& style) {
   return headline(e, style) + job_line(e) + "\n" + breakdown(e, style) + counters(e, style) + phases(e, style) +
-         checkpointing(e, style) + times(e) + largest(e, style) + segments_table(e, style) +
+         logits(e, style) + checkpointing(e, style) + times(e) + largest(e, style) + segments_table(e, style) +
          (e.advice ? advice_table(*e.advice) : "") + notes("Warnings", e.warnings) + notes("Assumed", e.assumptions);
 }
 

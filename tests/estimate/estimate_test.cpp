@@ -159,6 +159,33 @@ TEST_CASE("jobs that cannot be run are refused with the flag to change") {
   CHECK(where(j) == "--no-input-grads");
 }
 
+TEST_CASE("logits: 12 bytes each at most under the causal loss in 16 bits, a part of them where the loss is cut") {
+  Job j = small_job();
+  const std::uint64_t each = 2 * 8 * 19;  // tokens of the micro-batch x vocabulary
+  const Estimate e = checked_estimate(j);
+  REQUIRE(e.logits);
+  CHECK(e.logits->tokens == 16);
+  CHECK(e.logits->width == 19);
+  CHECK(e.logits->largest == Bytes(4 * each));
+  CHECK(e.logits->together == Bytes(12 * each));
+  CHECK(e.logits->phase == Phase::backward);
+  j.run.loss = {LossForm::fused_linear};
+  const Estimate fused = checked_estimate(j);
+  REQUIRE(fused.logits);
+  CHECK(fused.logits->together < Bytes(12 * each));
+  for (const test::NamedModel& m : test::small_models()) {
+    CAPTURE(m.name);
+    const Estimate any = checked_estimate(small_job(m.config));
+    CHECK(any.logits.has_value() == (m.config.architecture != Architecture::textbook));
+    if (!any.logits) continue;
+    CHECK(any.logits->largest <= any.logits->together);
+    CHECK(any.logits->at_peak <= any.logits->together);
+    CHECK(any.logits->together <= any.peak);
+  }
+  Job classes = small_job(classifier(test::small_encoder(Architecture::roberta), 3));
+  CHECK(checked_estimate(classes).logits->tokens == 2);
+}
+
 TEST_CASE("longer targets never need less, more frozen layers never more") {
   for (double dropout : {0.0, 0.25}) {
     Job j = small_job(test::small_bart(dropout));

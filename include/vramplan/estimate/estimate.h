@@ -22,6 +22,15 @@ struct ByteRow {
   std::vector<ByteRow> children;
 };
 
+/// What the last matrix makes and the loss makes of it: tensors as wide as the vocabulary, or as a classifier's labels.
+struct Logits {
+  std::int64_t tokens = 0, width = 0;
+  Bytes largest;              ///< one of them
+  Bytes together;             ///< alive at once, at most in the step
+  Phase phase = Phase::init;  ///< when they are
+  Bytes at_peak;              ///< alive at the step's peak
+};
+
 struct PhasePeak {
   Phase phase;
   Bytes peak;  ///< of tensors, as requested
@@ -111,6 +120,7 @@ struct Estimate {
   Bytes states;  ///< parameters, master weights and optimizer states: alive at all times
   Bytes host;    ///< of optimizer states and weights in the host's memory: paged or offloaded
   Bytes held;    ///< alive after forward beyond states and inputs
+  std::optional<Logits> logits;
   std::vector<PhasePeak> phases;
   Phase peak_phase = Phase::init;
   Bytes peak;                       ///< of tensors, as requested
