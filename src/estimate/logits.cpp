@@ -14,8 +14,7 @@ bool near_the_loss(const Record& r) {
 }
 
 bool is_logits(const Record& r, std::int64_t width) {
-  return !r.shape.empty() && r.shape[r.shape.size() - 1] == width && near_the_loss(r) &&
-         r.op != std::string_view("parameter");
+  return !r.shape.empty() && r.shape[r.shape.size() - 1] == width && near_the_loss(r);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "model/adapted_linear.h"
 #include "model/bart_weights.h"
+#include "model/bert.h"
 #include "model/positions.h"
 #include "tape/activation.h"
 #include "tape/elementwise.h"
@@ -34,20 +35,6 @@ Tensor embed_tokens(Tape& t, const ModelConfig& c, const Weights& w, const Tenso
   Tensor tokens = scale(t, embedding(t, w.token_embedding, ids), factor);
   if (wants_grad) tokens->requires_grad = true;
   return tokens;
-}
-
-EagerAttention attend(Tape& t, const ModelConfig& c, const Tensor& q, const Tensor& k, const Tensor& v,
-                      const Tensor& mask, bool causal, const AttentionChoice& choice) {
-  const double factor = 1 / std::sqrt(static_cast<double>(q.size(-1)));
-  if (choice.eager) {
-    EagerArgs eager = choice.kept;
-    eager.scale = factor;
-    eager.dropout = c.attention_dropout;
-    return eager_attention_bert(t, q, k, v, mask, eager);
-  }
-  const SdpaArgs args{factor, t.training ? c.attention_dropout : 0, causal && q.size(2) > 1, false, choice.kernel};
-  const Tensor out = sdpa(t, q, k, v, mask, args);
-  return {contiguous(t, transpose(t, out, 1, 2)), {}};
 }
 
 /// The four matrices of an attention.

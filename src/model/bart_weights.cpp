@@ -2,41 +2,14 @@
 
 #include <optional>
 
+#include "model/bert_weights.h"
 #include "model/names.h"
 #include "tape/elementwise.h"
 
 namespace vramplan {
 namespace {
 
-/// Where an attention's projections are in a layer. Their shapes do not depend on the number of heads.
-struct AttentionPlace {
-  LinearWeights LayerWeights::*k, LayerWeights::*v, LayerWeights::*q, LayerWeights::*out;
-};
-constexpr AttentionPlace kSelf{&LayerWeights::k, &LayerWeights::v, &LayerWeights::q, &LayerWeights::out},
-    kCross{&LayerWeights::cross_k, &LayerWeights::cross_v, &LayerWeights::cross_q, &LayerWeights::cross_out};
-
-void make_attention(WeightBuilder& b, const std::string& at, const ModelConfig& c, const AttentionPlace& place,
-                    LayerWeights& w) {
-  w.*place.k = b.linear(at + "k_proj", c.hidden, c.hidden, true);
-  w.*place.v = b.linear(at + "v_proj", c.hidden, c.hidden, true);
-  w.*place.q = b.linear(at + "q_proj", c.hidden, c.hidden, true);
-  w.*place.out = b.linear(at + "out_proj", c.hidden, c.hidden, true);
-}
-
-void make_feed_forward(WeightBuilder& b, const std::string& at, const ModelConfig& c, std::int64_t ffn,
-                       LayerWeights& w) {
-  w.up = b.linear(at + "fc1", c.hidden, ffn, true);
-  w.down = b.linear(at + "fc2", ffn, c.hidden, true);
-  w.norm2 = b.norm(at + "final_layer_norm", c);
-}
-
-LayerWeights make_encoder_layer(WeightBuilder& b, const std::string& at, const ModelConfig& c) {
-  LayerWeights w;
-  make_attention(b, at + "self_attn.", c, kSelf, w);
-  w.norm1 = b.norm(at + "self_attn_layer_norm", c);
-  make_feed_forward(b, at, c, c.source.ffn, w);
-  return w;
-}
+constexpr PartNorms kNorms{"self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm"};
 
 /// Where parameters are booked while it lives; nowhere in counting mode.
 class InLayer {
@@ -65,7 +38,7 @@ void make_encoder(WeightBuilder& b, const ModelConfig& c, SourceWeights& w) {
   w.position_embedding = make_positions(b, at, c);
   for (std::int64_t i = 0; i < c.source.layers; ++i) {
     const InLayer here(b, i);
-    w.layers.push_back(make_encoder_layer(b, source_layer_name(i), c));
+    w.layers.push_back(make_post_norm_layer(b, source_layer_name(i), c, source_projections(c), kNorms));
   }
   w.embedding_norm = b.norm(at + "layernorm_embedding", c);
 }
@@ -83,13 +56,7 @@ void make_decoder(WeightBuilder& b, const ModelConfig& c, Weights& w) {
 }  // namespace
 
 LayerWeights make_bart_decoder_layer(WeightBuilder& b, const std::string& at, const ModelConfig& c) {
-  LayerWeights w;
-  make_attention(b, at + "self_attn.", c, kSelf, w);
-  w.norm1 = b.norm(at + "self_attn_layer_norm", c);
-  make_attention(b, at + "encoder_attn.", c, kCross, w);
-  w.cross_norm = b.norm(at + "encoder_attn_layer_norm", c);
-  make_feed_forward(b, at, c, c.ffn, w);
-  return w;
+  return make_post_norm_layer(b, at, c, projections(c), kNorms);
 }
 
 void make_bart(WeightBuilder& b, const ModelConfig& c, Weights& w) {

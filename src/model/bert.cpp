@@ -61,20 +61,6 @@ Tensor embed(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch
   return dropout(t, sum, c.embedding_dropout);
 }
 
-EagerAttention attend(Tape& t, const ModelConfig& c, const Tensor& q, const Tensor& k, const Tensor& v,
-                      const AttentionChoice& choice) {
-  const double factor = 1 / std::sqrt(static_cast<double>(c.head_dim));
-  if (choice.eager) {
-    EagerArgs eager = choice.kept;
-    eager.scale = factor;
-    eager.dropout = c.attention_dropout;
-    return eager_attention_bert(t, q, k, v, {}, eager);
-  }
-  const SdpaArgs args{factor, t.training ? c.attention_dropout : 0, false, false, choice.kernel};
-  const Tensor out = sdpa(t, q, k, v, {}, args);
-  return {contiguous(t, transpose(t, out, 1, 2)), {}};
-}
-
 /// BertSelfAttention.forward, and the projection behind it where DistilBERT has that.
 EagerAttention attention(Tape& t, const ModelConfig& c, const LayerWeights& w, const Tensor& x,
                          const AttentionChoice& choice) {
@@ -82,7 +68,7 @@ EagerAttention attention(Tape& t, const ModelConfig& c, const LayerWeights& w, c
     return transpose(t, view(t, apply_linear(t, p, x), {x.size(0), x.size(1), -1, c.head_dim}), 1, 2);
   };
   const Tensor q = project(w.q), k = project(w.k), v = project(w.v);  // [b, a, s, d]
-  EagerAttention a = attend(t, c, q, k, v, choice);
+  EagerAttention a = attend(t, c, q, k, v, {}, false, choice);
   a.out = contiguous(t, reshape(t, a.out, {x.size(0), x.size(1), -1}));
   if (distilled(c)) a.out = apply_linear(t, w.out, a.out);
   return a;
@@ -115,6 +101,20 @@ Tensor bert_layer(Tape& t, const ModelConfig& c, const LayerWeights& w, const Te
 }
 
 }  // namespace
+
+EagerAttention attend(Tape& t, const ModelConfig& c, const Tensor& q, const Tensor& k, const Tensor& v,
+                      const Tensor& mask, bool causal, const AttentionChoice& choice) {
+  const double factor = 1 / std::sqrt(static_cast<double>(q.size(-1)));
+  if (choice.eager) {
+    EagerArgs eager = choice.kept;
+    eager.scale = factor;
+    eager.dropout = c.attention_dropout;
+    return eager_attention_bert(t, q, k, v, mask, eager);
+  }
+  const SdpaArgs args{factor, t.training ? c.attention_dropout : 0, causal && q.size(2) > 1, false, choice.kernel};
+  const Tensor out = sdpa(t, q, k, v, mask, args);
+  return {contiguous(t, transpose(t, out, 1, 2)), {}};
+}
 
 Tensor bert_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch, const AttentionChoice& choice,
                  const RunStack& run) {

@@ -8,6 +8,10 @@ namespace vramplan {
 
 inline bool distilled(const ModelConfig& c) { return c.architecture == Architecture::distilbert; }
 
+/// What BERT's and BART's attentions share: q [b, a, s, d], k and v [b, a, t, d] -> [b, s, a, d]. `causal` is the fused
+/// kernels' own masking; eager attention takes a mask for it.
+EagerAttention attend(Tape& t, const ModelConfig& c, const Tensor& q, const Tensor& k, const Tensor& v,
+                      const Tensor& mask, bool causal, const AttentionChoice& choice);
 /// Token ids [b, s] -> the last hidden state [b, s, h].
 Tensor bert_body(Tape& t, const ModelConfig& c, const Weights& w, const Batch& batch, const AttentionChoice& choice,
                  const RunStack& run);

@@ -6,33 +6,24 @@
 namespace vramplan {
 namespace {
 
-/// Names of the modules.
+/// Names of the modules that have no adapter.
 struct Names {
   const char* root;
-  const char *q, *k, *v, *out, *norm1, *up, *down, *norm2;  ///< of one layer
-  const char *dense, *norm, *decoder;                       ///< of the head
+  PartNorms norms;             ///< of one layer
+  const char *norm, *decoder;  ///< of the head
 };
 constexpr Names kBert{"bert.",
-                      "attention.self.query",
-                      "attention.self.key",
-                      "attention.self.value",
-                      "attention.output.dense",
-                      "attention.output.LayerNorm",
-                      "intermediate.dense",
-                      "output.dense",
-                      "output.LayerNorm",
-                      "cls.predictions.transform.dense",
+                      {"attention.output.LayerNorm", "", "output.LayerNorm"},
                       "cls.predictions.transform.LayerNorm",
                       "cls.predictions.decoder."};
-constexpr Names kDistilBert{"distilbert.",       "attention.q_lin", "attention.k_lin",  "attention.v_lin",
-                            "attention.out_lin", "sa_layer_norm",   "ffn.lin1",         "ffn.lin2",
-                            "output_layer_norm", "vocab_transform", "vocab_layer_norm", "vocab_projector."};
+constexpr Names kDistilBert{
+    "distilbert.", {"sa_layer_norm", "", "output_layer_norm"}, "vocab_layer_norm", "vocab_projector."};
 
 Names names_of(const ModelConfig& c) {
   if (c.architecture == Architecture::distilbert) return kDistilBert;
   Names n = kBert;
   if (c.architecture == Architecture::roberta)
-    n.root = "roberta.", n.dense = "lm_head.dense", n.norm = "lm_head.layer_norm", n.decoder = "lm_head.decoder.";
+    n.root = "roberta.", n.norm = "lm_head.layer_norm", n.decoder = "lm_head.decoder.";
   return n;
 }
 
@@ -82,28 +73,27 @@ void tie_head(WeightBuilder& b, const ModelConfig& c, Weights& w, const std::str
 void make_pooled_head(WeightBuilder& b, const ModelConfig& c, PooledHead& w) {
   const bool bert = c.architecture == Architecture::bert, roberta = c.architecture == Architecture::roberta;
   if (!bert) initialise_positions(b, c);
-  w.dense = b.linear(bert      ? "bert.pooler.dense"
-                     : roberta ? "classifier.dense"
-                               : "pre_classifier",
-                     c.hidden, c.hidden, true);
+  w.dense = b.linear(head_projection(c)->path, c.hidden, c.hidden, true);
   if (bert) initialise_positions(b, c);
   w.out = b.linear(roberta ? "classifier.out_proj" : "classifier", c.hidden, c.labels, true);
 }
 
 }  // namespace
 
-LayerWeights make_bert_layer(WeightBuilder& b, const std::string& at, const ModelConfig& c) {
-  const Names n = names_of(c);
+LayerWeights make_post_norm_layer(WeightBuilder& b, const std::string& at, const ModelConfig& c,
+                                  const std::vector<Projection>& all, const PartNorms& norms) {
   LayerWeights w;
-  w.q = b.linear(at + n.q, c.hidden, c.hidden, true);
-  w.k = b.linear(at + n.k, c.hidden, c.hidden, true);
-  w.v = b.linear(at + n.v, c.hidden, c.hidden, true);
-  w.out = b.linear(at + n.out, c.hidden, c.hidden, true);
-  w.norm1 = b.norm(at + n.norm1, c);
-  w.up = b.linear(at + n.up, c.hidden, c.ffn, true);
-  w.down = b.linear(at + n.down, c.ffn, c.hidden, true);
-  w.norm2 = b.norm(at + n.norm2, c);
+  for (const Projection& p : all) {
+    w.*p.weights = b.linear(at + p.path, p.in, p.out, true);
+    if (p.weights == &LayerWeights::out) w.norm1 = b.norm(at + norms.attention, c);
+    if (p.weights == &LayerWeights::cross_out) w.cross_norm = b.norm(at + norms.cross, c);
+    if (p.weights == &LayerWeights::down) w.norm2 = b.norm(at + norms.mlp, c);
+  }
   return w;
+}
+
+LayerWeights make_bert_layer(WeightBuilder& b, const std::string& at, const ModelConfig& c) {
+  return make_post_norm_layer(b, at, c, projections(c), names_of(c).norms);
 }
 
 void make_bert_embeddings(WeightBuilder& b, const ModelConfig& c, Weights& w) {
@@ -123,7 +113,7 @@ void make_bert_head(WeightBuilder& b, const ModelConfig& c, Weights& w) {
   if (c.labels > 0) return make_pooled_head(b, c, w.pooled);
   initialise_positions(b, c);
   const Names n = names_of(c);
-  w.masked.dense = b.linear(n.dense, c.hidden, c.hidden, true);
+  w.masked.dense = b.linear(head_projection(c)->path, c.hidden, c.hidden, true);
   w.masked.norm = b.norm(n.norm, c);
   tie_head(b, c, w, n.decoder);
 }

@@ -31,6 +31,10 @@ inline std::string layer_name(Architecture a, std::int64_t i) {
 /// Where layer i of the encoder before a decoder stands.
 inline std::string source_layer_name(std::int64_t i) { return "model.encoder.layers." + std::to_string(i) + "."; }
 
+/// The feed-forward matrices of Llama's layer and of those like it, seen from the layer.
+inline const char* up_path(Architecture a) { return a == Architecture::starcoder2 ? "mlp.c_fc" : "mlp.up_proj"; }
+inline const char* down_path(Architecture a) { return a == Architecture::starcoder2 ? "mlp.c_proj" : "mlp.down_proj"; }
+
 /// A parameter of one of the repeated layers.
 inline bool in_layer(std::string_view name) {
   return name.find(".layers.") != std::string_view::npos || name.find(".layer.") != std::string_view::npos ||

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/names.h"
+
 namespace vramplan {
 namespace {
 
@@ -51,9 +53,8 @@ std::vector<Projection> projections(const ModelConfig& c) {
                               {"self_attn.v_proj", &L::v, h, kv_width},
                               {"self_attn.o_proj", &L::out, width, h}};
   if (is_gated(c.mlp)) all.push_back({"mlp.gate_proj", &L::gate, h, c.ffn});
-  const bool starcoder = c.architecture == Architecture::starcoder2;
-  all.push_back({starcoder ? "mlp.c_fc" : "mlp.up_proj", &L::up, h, c.ffn});
-  all.push_back({starcoder ? "mlp.c_proj" : "mlp.down_proj", &L::down, c.ffn, h});
+  all.push_back({up_path(c.architecture), &L::up, h, c.ffn});
+  all.push_back({down_path(c.architecture), &L::down, c.ffn, h});
   return all;
 }
 

@@ -28,13 +28,6 @@ LayerWeights make_gpt2_layer(WeightBuilder& b, const std::string& at, const Mode
   return w;
 }
 
-const char* up_name(const ModelConfig& c) {
-  return c.architecture == Architecture::starcoder2 ? "mlp.c_fc" : "mlp.up_proj";
-}
-const char* down_name(const ModelConfig& c) {
-  return c.architecture == Architecture::starcoder2 ? "mlp.c_proj" : "mlp.down_proj";
-}
-
 /// The name of the norm before the second half of a layer.
 const char* second_norm(const ModelConfig& c) {
   return c.post_norms ? "pre_feedforward_layernorm" : "post_attention_layernorm";
@@ -53,8 +46,8 @@ LayerWeights make_llama_layer(WeightBuilder& b, const std::string& at, const Mod
     w.k_norm = b.norm(at + "self_attn.k_norm", c, whole ? kv_width : c.head_dim);
   }
   if (is_gated(c.mlp)) w.gate = b.linear(at + "mlp.gate_proj", c.hidden, c.ffn, c.mlp_bias);
-  w.up = b.linear(at + up_name(c), c.hidden, c.ffn, c.mlp_bias);
-  w.down = b.linear(at + down_name(c), c.ffn, c.hidden, c.mlp_bias);
+  w.up = b.linear(at + up_path(c.architecture), c.hidden, c.ffn, c.mlp_bias);
+  w.down = b.linear(at + down_path(c.architecture), c.ffn, c.hidden, c.mlp_bias);
   if (c.pre_norms) w.norm1 = b.norm(at + "input_layernorm", c);
   if (c.post_norms) w.post_attention = b.norm(at + "post_attention_layernorm", c);
   if (c.pre_norms) w.norm2 = b.norm(at + second_norm(c), c);
@@ -68,9 +61,9 @@ LayerWeights load_llama_layer(WeightBuilder& b, const std::string& at, const Mod
   const std::int64_t width = c.heads * c.head_dim, kv_width = c.kv_heads * c.head_dim;
   const std::size_t first = b.parameters.size();
   if (c.pre_norms) w.norm1 = b.norm(at + "input_layernorm", c);
-  w.down = b.linear(at + down_name(c), c.ffn, c.hidden, c.mlp_bias);
+  w.down = b.linear(at + down_path(c.architecture), c.ffn, c.hidden, c.mlp_bias);
   if (is_gated(c.mlp)) w.gate = b.linear(at + "mlp.gate_proj", c.hidden, c.ffn, c.mlp_bias);
-  w.up = b.linear(at + up_name(c), c.hidden, c.ffn, c.mlp_bias);
+  w.up = b.linear(at + up_path(c.architecture), c.hidden, c.ffn, c.mlp_bias);
   if (c.post_norms) {
     w.post_attention = b.norm(at + "post_attention_layernorm", c);
     w.post_mlp = b.norm(at + "post_feedforward_layernorm", c);

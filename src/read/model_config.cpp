@@ -1,6 +1,7 @@
 #include "read/model_config.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 
@@ -75,7 +76,6 @@ constexpr std::array kHarmless{"architectures",
                                "no_repeat_ngram_size",
                                "num_beams",
                                "init_std",
-                               "gradient_checkpointing",
                                "save_step",
                                "extra_pos_embeddings",
                                "force_bos_token_to_be_generated",
@@ -272,9 +272,7 @@ const Type& type_named(const JsonObject& o, const std::string& name) {
     names.emplace_back(t.name);
   }
   o.fail("model_type", fmt::format("the model_type '{}' is not modelled", name),
-         did_you_mean(name, names,
-                      "known: gpt2, llama, mistral, qwen2, bert, roberta, distilbert, bart, qwen3, gemma, gemma3_text, "
-                      "starcoder2, granite, olmo2"));
+         did_you_mean(name, names, fmt::format("known: {}", fmt::join(names, ", "))));
 }
 
 template <std::size_t N>

@@ -117,10 +117,10 @@ struct Estimate {
   Counters counters;
   std::vector<CapacityLink> capacity;  ///< empty without a card
   std::int64_t parameters = 0, trainable = 0;
-  Bytes states;  ///< parameters, master weights and optimizer states: alive at all times
-  Bytes host;    ///< of optimizer states and weights in the host's memory: paged or offloaded
-  Bytes held;    ///< alive after forward beyond states and inputs
-  std::optional<Logits> logits;
+  Bytes states;                  ///< parameters, master weights and optimizer states: alive at all times
+  Bytes host;                    ///< of optimizer states and weights in the host's memory: paged or offloaded
+  Bytes held;                    ///< alive after forward beyond states and inputs
+  std::optional<Logits> logits;  ///< nothing: the model has none, or only a summary was asked for
   std::vector<PhasePeak> phases;
   Phase peak_phase = Phase::init;
   Bytes peak;                       ///< of tensors, as requested
