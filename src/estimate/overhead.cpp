@@ -1,7 +1,11 @@
 #include "estimate/overhead.h"
 
 namespace vramplan {
-Bytes workspace_bytes(int compute_capability) { return Bytes(compute_capability == 90 ? 32 * kMiB : 8519680); }
+
+Bytes workspace_bytes(int compute_capability) {
+  constexpr std::uint64_t kOlder = 2 * 4096 * kKiB + 8 * 16 * kKiB;
+  return Bytes(compute_capability >= 90 ? 32 * kMiB : kOlder);
+}
 
 Overhead overhead_of(const Job& job) {
   return {job.calibration.context.value_or(Bytes(kGiB * 6 / 10)), workspace_bytes(job.run.device.compute_capability)};

@@ -10,7 +10,7 @@ struct Overhead {
   Bytes workspace;  ///< cuBLAS, taken from the allocator by each matrix product and given back
 };
 
-/// 32 MiB on sm_90, else 8,519,680 bytes (CublasHandlePool.cpp).
+/// 32 MiB from sm_90 on, before it :4096:2:16:8, 8,519,680 bytes (CublasHandlePool.cpp, getChosenWorkspaceSize).
 Bytes workspace_bytes(int compute_capability);
 
 /// Context as measured, else 0.60 GiB (0.25 to 0.9 seen, by architecture, driver and loaded kernels).

@@ -1,5 +1,6 @@
 #include "tape/attention.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -56,23 +57,31 @@ void cudnn_backward(const BackwardCall& c) {
   c.run();
 }
 
-/// attention_backward.cu, _efficient_attention_backward: rows of out * dout, in fp32 by way of the product.
+/// attention_backward.cu, _efficient_attention_backward: rows of out * dout, by the kernel itself where it can
+/// (kKernelComputesDelta), else in fp32 by way of the product.
 void efficient_backward(const BackwardCall& c) {
   Memory& m = c.t.memory();
   const bool half = c.q.dtype() != DType::fp32;
-  const Bytes delta = c.rows_of(1, c.q.size(2));
-  const Bytes workspace = efficient_backward_workspace(c.heads(), c.q.size(2), c.k.size(2), c.q.size(3), half);
+  const std::int64_t head_dim = c.q.size(3);
+  const Bytes delta = c.rows_of(1, c.q.size(2)), product = c.rows_of(head_dim, c.q.size(2));
+  const BackwardTile tile = efficient_backward_tile(c.t.device, head_dim, half, c.args.dropout > 0);
+  const Bytes workspace = efficient_backward_workspace(tile, c.heads(), c.q.size(2), c.k.size(2), head_dim);
   const Scratch keys(m, c.expanded(), "efficient dk of all heads"),
       values(m, c.expanded(), "efficient dv of all heads");
-  if (half) {
+  if (tile.computes_delta) {
     const Scratch rows(m, delta, "efficient delta"), tiles(m, workspace, "efficient workspace");
     return c.run();
   }
-  std::optional<Scratch> product(std::in_place, m, c.rows_of(c.q.size(3), c.q.size(2)), "efficient product");
-  std::optional<Scratch> sums(std::in_place, m, delta, "efficient delta");
+  std::optional<Scratch> wide_dout, wide_out, products, sums;
+  if (half)
+    wide_dout.emplace(m, product, "efficient dout in fp32"), wide_out.emplace(m, product, "efficient out in fp32");
+  products.emplace(m, product, "efficient product");
+  sums.emplace(m, delta, "efficient delta");
   const Scratch rows(m, c.q.size(1) > 1 ? delta : Bytes(), "efficient delta");
   if (c.q.size(1) > 1) sums.reset();
-  product.reset();
+  products.reset();
+  wide_out.reset();
+  wide_dout.reset();
   const Scratch tiles(m, workspace, "efficient workspace");
   c.run();
 }
@@ -277,34 +286,15 @@ Tensor repeat_kv(Tape& t, const Tensor& x, std::int64_t times) {
   return reshape(t, wide, {b, k * times, s, d});
 }
 
-SdpaKernel choose_sdpa(const Device& device, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
-                       const SdpaArgs& args) {
-  if (args.kernel == SdpaKernel::math) return SdpaKernel::math;
-  const bool half = q.dtype() == DType::fp16 || q.dtype() == DType::bf16;
-  const std::int64_t d = q.size(3);
-  const bool same_type = q.dtype() == k.dtype() && q.dtype() == v.dtype() && d == k.size(3);
-  const bool same_heads = q.size(1) == k.size(1) && k.size(1) == v.size(1);
-  // One key head may be shared by all query heads without the flag.
-  const bool grouped = k.size(1) == v.size(1) && q.size(1) % k.size(1) == 0 && (args.grouped || k.size(1) == 1);
-  const bool heads = same_heads || grouped;
-  const bool dropout_of_cudnn = args.dropout * 16 == std::floor(args.dropout * 16);
-  const bool cudnn = device.compute_capability >= 90 && device.compute_capability < 120 && half && same_type && heads &&
-                     d % 8 == 0 && (d <= 128 || d == 256) && dropout_of_cudnn;
-  if (cudnn && args.kernel != SdpaKernel::flash && args.kernel != SdpaKernel::efficient) return SdpaKernel::cudnn;
-  const bool flash = half && same_type && !mask && heads && d <= 256 && d == v.size(3);
-  if (flash && args.kernel != SdpaKernel::efficient) return SdpaKernel::flash;
-  const std::int64_t align = half ? 8 : 4;
-  const bool efficient = same_type && (half || q.dtype() == DType::fp32) && heads && d % align == 0 &&
-                         v.size(3) % align == 0 && q.strides().at(-1) == 1 && k.strides().at(-1) == 1 &&
-                         v.strides().at(-1) == 1;
-  return efficient ? SdpaKernel::efficient : SdpaKernel::math;
-}
-
 Tensor sdpa(Tape& t, const Tensor& q0, const Tensor& k0, const Tensor& v0, const Tensor& mask0, const SdpaArgs& args) {
   const Tensor v = t.lower_precision(v0), k = t.lower_precision(k0), q = t.lower_precision(q0);
   const Outside inside(t);  // autocast has cast the arguments: what the call does inside is not cast again
   Tensor mask = mask0;
-  const SdpaKernel kernel = choose_sdpa(t.device, q, k, v, mask, args);
+  const bool wants_grad = t.grad_enabled && (q.requires_grad() || k.requires_grad() || v.requires_grad());
+  const SdpaChoice choice = choose_sdpa(t.device, {q, k, v, mask, args, wants_grad});
+  if (std::find(t.sdpa_choices.begin(), t.sdpa_choices.end(), choice) == t.sdpa_choices.end())
+    t.sdpa_choices.push_back(choice);
+  const SdpaKernel kernel = choice.kernel;
   if (mask && mask.dtype() == DType::boolean) mask = float_mask(t, mask, q.dtype());
   if (kernel == SdpaKernel::cudnn) return fused(t, q, k, v, mask, args, kCudnn);
   if (kernel == SdpaKernel::flash) {

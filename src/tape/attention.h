@@ -8,29 +8,18 @@
 //   efficient           as flash; a bool mask is turned into a float one in every call, and each is kept
 //   math                q, k, v in fp32 at all heads, fp32 probabilities once
 // Sources: transformers models/llama and models/gpt2 eager_attention_forward; aten/src/ATen/native/transformers
-// attention.cpp and cuda/sdp_utils.cpp of PyTorch 2.15.
+// attention.cpp of PyTorch 2.15; sdpa_choice.h tells which kernel is taken.
 #pragma once
+#include "tape/sdpa_choice.h"
 #include "tape/tape.h"
 
 namespace vramplan {
 
-enum class SdpaKernel { automatic, flash, cudnn, efficient, math };
-
-struct SdpaArgs {
-  double scale = 1;
-  double dropout = 0;
-  bool causal = false;
-  bool grouped = false;  ///< enable_gqa
-  SdpaKernel kernel = SdpaKernel::automatic;
-};
-
 /// k and v repeated to all query heads: a copy, or the input itself when there is nothing to repeat.
 Tensor repeat_kv(Tape& t, const Tensor& x, std::int64_t times);
 
-/// Which kernel PyTorch takes for these tensors; never `automatic`. sm_90 and sm_100 try cuDNN first.
-SdpaKernel choose_sdpa(const Device& device, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
-                       const SdpaArgs& args);
 /// torch.nn.functional.scaled_dot_product_attention; mask null, bool (true: attend) or additive.
+/// Notes on the tape which kernel was taken.
 Tensor sdpa(Tape& t, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, const SdpaArgs& args);
 
 /// The output and the probabilities: callers keep both until their layer returns.

@@ -88,12 +88,33 @@ int flash_splits(const Device& d, std::int64_t heads, std::int64_t queries, std:
 
 std::int64_t flash_head_dim(std::int64_t head_dim) { return head_dim <= 192 ? round_up(head_dim, 32) : 256; }
 
-Bytes efficient_backward_workspace(std::int64_t heads, std::int64_t queries, std::int64_t keys, std::int64_t head_dim,
-                                   bool half) {
-  const std::int64_t tall = head_dim <= 64 ? 64 : 128;                            // queries of a tile
-  const std::int64_t wide = half && head_dim > 64 && head_dim <= 128 ? 128 : 64;  // keys of a tile
-  std::int64_t numbers = divide_up(queries, tall) * divide_up(head_dim, wide) * (tall * wide + 4);
-  if (half && head_dim > 128) numbers += 2 * round_up(keys, wide) * round_up(head_dim, tall);
+BackwardTile efficient_backward_tile(const Device& d, std::int64_t head_dim, bool half, bool dropout) {
+  const int sm = d.compute_capability;
+  BackwardTile tile;
+  tile.computes_delta = half && (sm != 70 || head_dim <= 128);
+  if (head_dim <= 64) return tile;
+  const bool roomy = d.shared_memory() >= 163 * 1024;
+  if (!half) {
+    tile.queries = sm >= 80 && roomy ? 128 : 64;
+  } else if (head_dim > 128) {
+    tile.queries = 128;
+    tile.adds_keys = true;
+  } else if (sm < 80 || roomy) {
+    tile.queries = 128;
+    tile.keys = sm >= 80 ? 128 : 64;
+  } else if ((sm == 86 || sm == 89) && head_dim <= 96 && !dropout) {
+    tile.queries = 128;  // made for Stable Diffusion's heads of 80
+  } else {
+    tile.adds_keys = true;
+  }
+  return tile;
+}
+
+Bytes efficient_backward_workspace(const BackwardTile& tile, std::int64_t heads, std::int64_t queries,
+                                   std::int64_t keys, std::int64_t head_dim) {
+  std::int64_t numbers =
+      divide_up(queries, tile.queries) * divide_up(head_dim, tile.keys) * (tile.queries * tile.keys + 4);
+  if (tile.adds_keys) numbers += 2 * round_up(keys, tile.keys) * round_up(head_dim, tile.queries);
   return bytes({4, heads, round_up(numbers, 4)});
 }
 

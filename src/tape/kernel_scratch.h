@@ -25,11 +25,18 @@ int flash_splits(const Device& d, std::int64_t heads, std::int64_t queries, std:
 /// The head size that flash attention's fp32 buffers are padded to.
 std::int64_t flash_head_dim(std::int64_t head_dim);
 
-/// Workspace of memory-efficient attention's backward (mem_eff_attention/kernel_backward.h, workspace_size) with the
-/// kernels of sm_80 and later: lock, counter and accumulator for each tile of dQ; for 16-bit heads wider than 128 also
-/// dK and dV.
-Bytes efficient_backward_workspace(std::int64_t heads, std::int64_t queries, std::int64_t keys, std::int64_t head_dim,
-                                   bool half);
+/// The kernel of memory-efficient attention's backward: which of those in generate_kernels.py comes first that is made
+/// for the card and fits into its shared memory.
+struct BackwardTile {
+  std::int64_t queries = 64, keys = 64;  ///< of a tile
+  bool adds_keys = false;                ///< dK and dV are added up in memory: the tile has no room for them
+  bool computes_delta = false;           ///< the sums over out * dout are the kernel's own
+};
+BackwardTile efficient_backward_tile(const Device& d, std::int64_t head_dim, bool half, bool dropout);
+/// Its workspace (mem_eff_attention/kernel_backward.h, workspace_size): lock, counter and accumulator for each tile of
+/// dQ, and dK and dV, in fp32.
+Bytes efficient_backward_workspace(const BackwardTile& tile, std::int64_t heads, std::int64_t queries,
+                                   std::int64_t keys, std::int64_t head_dim);
 
 /// cub::DeviceRadixSort::SortPairs of n int64 pairs with keys below `limit`.
 Bytes radix_sort_scratch(const Device& d, std::int64_t n, std::int64_t limit);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tape/node.h"
+#include "tape/sdpa_choice.h"
 #include "vramplan/tensor/device.h"
 
 namespace vramplan {
@@ -62,7 +63,8 @@ class Tape {
 
   /// register_post_accumulate_grad_hook of every leaf: told when a leaf's gradient is complete.
   std::function<void(TensorImpl& leaf)> after_accumulate;
-  Device device;  ///< the card that kernels size their own memory for
+  Device device;                         ///< the card that kernels are chosen and size their own memory for
+  std::vector<SdpaChoice> sdpa_choices;  ///< what attention has taken so far, each once
   bool grad_enabled = true;
   bool training = true;  ///< else dropout drops nothing (torch.nn.Module.eval)
   bool recomputing = false;

@@ -13,15 +13,16 @@ namespace {
 /// specifications).
 int shared_memory() {
   const Settings& s = settings();
-  if (s.major >= 9 && s.major < 12) return 232448;
-  if (s.major == 12 || (s.major == 8 && s.minor > 0)) return 101376;
+  if (s.major == 12 || (s.major == 8 && s.minor != 0 && s.minor != 7)) return 101376;
+  if (s.major >= 9) return 232448;
   if (s.major == 8) return 166912;
-  return s.major == 7 && s.minor >= 5 ? 65536 : 98304;
+  if (s.major == 7) return s.minor >= 5 ? 65536 : 98304;
+  return 49152;
 }
 
 int threads_a_multiprocessor() {
   const Settings& s = settings();
-  if (s.major == 12 || (s.major == 8 && s.minor > 0)) return 1536;
+  if (s.major == 11 || s.major == 12 || (s.major == 8 && s.minor > 0)) return 1536;
   return s.major == 7 && s.minor >= 5 ? 1024 : 2048;
 }
 

@@ -99,37 +99,6 @@ TEST_CASE("what autocast keeps: a copy of the input for each product, of the wei
   b.tape.leave_autocast();
 }
 
-TEST_CASE("the attention kernel is chosen as PyTorch chooses it") {
-  EngineBench b;
-  auto tensor = [&](std::int64_t heads, std::int64_t d, DType t) { return b.memory.empty({2, heads, 16, d}, t, "x"); };
-  struct Row {
-    DType type;
-    std::int64_t kv, d;
-    bool mask, grouped;
-    int sm;
-    SdpaKernel expected;
-  };
-  for (const Row& r : {Row{DType::bf16, 4, 64, false, false, 80, SdpaKernel::flash},
-                       Row{DType::fp32, 4, 64, false, false, 80, SdpaKernel::efficient},
-                       Row{DType::bf16, 2, 64, false, true, 80, SdpaKernel::flash},
-                       Row{DType::bf16, 2, 64, false, false, 80, SdpaKernel::math},
-                       Row{DType::bf16, 1, 64, false, false, 80, SdpaKernel::flash},
-                       Row{DType::bf16, 4, 64, true, false, 80, SdpaKernel::efficient},
-                       Row{DType::bf16, 4, 60, true, false, 80, SdpaKernel::math},
-                       Row{DType::fp32, 4, 62, false, false, 80, SdpaKernel::math},
-                       Row{DType::bf16, 4, 512, false, false, 80, SdpaKernel::efficient},
-                       Row{DType::bf16, 4, 64, false, false, 90, SdpaKernel::cudnn},
-                       Row{DType::bf16, 4, 192, false, false, 90, SdpaKernel::flash},
-                       Row{DType::bf16, 4, 64, true, false, 100, SdpaKernel::cudnn}}) {
-    const Tensor q = tensor(4, r.d, r.type), k = tensor(r.kv, r.d, r.type),
-                 mask = r.mask ? b.memory.empty({2, 1, 16, 16}, DType::boolean, "m") : Tensor();
-    CAPTURE(r.d);
-    CAPTURE(r.kv);
-    CAPTURE(r.sm);
-    CHECK(choose_sdpa({r.sm, 108}, q, k, k, mask, {1, 0, !r.mask, r.grouped, SdpaKernel::automatic}) == r.expected);
-  }
-}
-
 TEST_CASE("non-reentrant recomputation stops at the last tensor needed") {
   EngineBench b;
   const Tensor x = b.leaf({64});

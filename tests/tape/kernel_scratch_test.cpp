@@ -20,7 +20,7 @@ using Row = std::vector<std::int64_t>;
 
 std::vector<Row> rows(const char* of) { return facts().at(of).get<std::vector<Row>>(); }
 
-Device device(std::int64_t capability) { return capability == 80 ? Device{80, 108} : Device{90, 132}; }
+Device device(std::int64_t capability) { return {static_cast<int>(capability), capability == 80 ? 108 : 132}; }
 
 std::uint64_t count(std::int64_t n) { return static_cast<std::uint64_t>(n); }
 
@@ -56,7 +56,10 @@ TEST_CASE("flash attention cuts the keys of small grids") {
 TEST_CASE("workspace of efficient attention's backward") {
   for (const Row& r : rows("efficient_workspace")) {
     CAPTURE(nlohmann::json(r).dump());
-    CHECK(efficient_backward_workspace(r[0], r[1], r[1], r[2], r[3] != 0).count() == count(r[4]));
+    const bool half = r[4] != 0, dropout = r[5] != 0;
+    const BackwardTile tile = efficient_backward_tile(device(r[0]), r[3], half, dropout);
+    CHECK(efficient_backward_workspace(tile, r[1], r[2], r[2], r[3]).count() == count(r[6]));
+    CHECK(tile.computes_delta == (r[7] != 0));
   }
 }
 

@@ -21,6 +21,25 @@ struct Device {
       default: return 2048;
     }
   }
+  /// Bytes of shared memory that a block may ask for (the same table).
+  int shared_memory() const {
+    constexpr int kib = 1024;
+    switch (compute_capability) {
+      case 60:
+      case 61:
+      case 62: return 48 * kib;
+      case 70:
+      case 72: return 96 * kib;
+      case 75: return 64 * kib;
+      case 80:
+      case 87: return 163 * kib;
+      case 86:
+      case 89:
+      case 120:
+      case 121: return 99 * kib;
+      default: return 227 * kib;
+    }
+  }
   bool operator==(const Device&) const = default;
 };
 
