@@ -245,10 +245,10 @@ Job JobFlags::card(const Context& context) const {
 
 Job JobFlags::job(const Job& model, const Job& card) const {
   Job j = model;
-  run_.read(j);
-  model_.settle_positions(j);
   j.card = card.card;
   j.run.device = card.run.device;
+  run_.read(j);
+  model_.settle_positions(j);
   if (!j.card && j.run.fp8) {
     j.run.device.compute_capability = 90, j.run.device.multiprocessors = 132;
     j.assumptions.push_back("no card was named: 8-bit products are those of an H100");

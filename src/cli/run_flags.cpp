@@ -14,7 +14,8 @@ std::vector<Flag> RunFlags::flags() {
       {"-s,--seq", "S", "tokens per sequence; 8Ki is 8192, 8K is 8000", &seq_, r},
       {"--target-seq", "S", "tokens of each target of a sequence-to-sequence model (default: --seq)", &target_seq_, r},
       {"--accumulate", "N", "micro-batches per step (default: 1)", &accumulate_, r},
-      {"--precision", "KIND", "fp32, tf32, bf16, fp16, amp-bf16, amp-fp16, mixed-bf16, mixed-fp16 (default: bf16)",
+      {"--precision", "KIND",
+       "fp32, tf32, bf16, fp16, and amp- or mixed- before the last two (default: bf16; before sm_80 amp-fp16)",
        &precision_, r},
       {"--optimizer", "KIND",
        "adamw, adam, sgd, adafactor, muon; bitsandbytes' lion, lion8bit, adamw8bit, adam8bit, adamw32bit; paged-lion, "
@@ -265,7 +266,8 @@ void RunFlags::read(Job& job) const {
   if (!target_seq_.empty()) r.target_seq = parse_count(target_seq_, "--target-seq");
   r.micro_batch = count_or(micro_batch_, "--micro-batch", 1);
   r.accumulate = count_or(accumulate_, "--accumulate", 1);
-  r.precision = word(kPrecisions, precision_, "--precision", Precision::bf16);
+  r.precision = word(kPrecisions, precision_, "--precision", usual_precision(job.card));
+  job.usual_precision = precision_.empty();
   r.optimizer = optimizer();
   r.ema = ema_;
   r.grad_scaler = grad_scaler_;
@@ -300,7 +302,11 @@ void RunFlags::assume(Job& job) const {
     job.assumptions.push_back(
         "TF32 saves no byte: tensors are fp32, and only products round what they multiply; times are those of fp32");
   if (precision_.empty())
-    job.assumptions.push_back("everything in bf16, 8 bytes a parameter with Adam; amp keeps 16: --precision");
+    job.assumptions.push_back(
+        job.run.precision == Precision::bf16
+            ? "everything in bf16, 8 bytes a parameter with Adam; amp keeps 16: --precision"
+            : fmt::format("fp16 under autocast over fp32 weights, for {} has no bf16 arithmetic: --precision",
+                          job.card->name));
   if (optimizer_.empty() && form_.empty())
     job.assumptions.push_back(
         "AdamW in PyTorch's foreach form, one more copy of the parameters in the step; --optimizer-form fused makes "

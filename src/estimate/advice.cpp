@@ -138,8 +138,8 @@ std::vector<Advice> larger_card(const Estimate& e, const std::vector<Card>& card
   std::vector<const Card*> larger;
   double fastest = 0;
   for (const Card& c : cards)
-    if (c.compute_capability >= 70 && c.usable > e.job.card->usable &&
-        c.usable >= e.counters.device_used + e.job.reserve)
+    if (c.compute_capability >= 70 && (has_bf16(c) || e.job.usual_precision || !computes_in_bf16(e.job.run)) &&
+        c.usable > e.job.card->usable && c.usable >= e.counters.device_used + e.job.reserve)
       larger.push_back(&c);
   std::stable_sort(larger.begin(), larger.end(), [](const Card* a, const Card* b) { return a->usable < b->usable; });
   constexpr std::size_t kMost = 3;
@@ -148,17 +148,10 @@ std::vector<Advice> larger_card(const Estimate& e, const std::vector<Card>& card
     if (out.size() == kMost) break;
     if (!out.empty() && c->bandwidth_gbs <= fastest) continue;
     Job job = e.job;
-    job.card = *c;
-    job.run.device = {c->compute_capability, c->multiprocessors};
+    set_card(job, *c);
     const Estimate after = assess(job);
     if (after.verdict != Verdict::fits) continue;
-    Advice a{fmt::format("--gpu {}", c->id),
-             "",
-             "another card",
-             after.counters.device_used,
-             0,
-             slowdown(e, after),
-             after.verdict};
+    Advice a{"--gpu " + c->id, "", "another card", after.counters.device_used, 0, slowdown(e, after), after.verdict};
     a.saved =
         static_cast<std::int64_t>(e.counters.device_used.count()) - static_cast<std::int64_t>(a.device_used.count());
     out.push_back(std::move(a));

@@ -47,6 +47,7 @@ class DryRun {
   Bytes states() const;  ///< live between steps, without gradients and inputs
   Bytes host() const { return trainer_.host_bytes(); }
   Bytes held() const;
+  const std::vector<SdpaChoice>& sdpa_choices() const { return trainer_.tape().sdpa_choices; }
   double flops() const;                       ///< of the second step
   const Work& work() const { return work_; }  ///< of the second step
 

@@ -28,7 +28,20 @@ std::string bytes_a_parameter(const TrainOptions& r) {
   return fmt::format("{} + {} + {} bytes a parameter: weights, gradients, states", weight, gradient, states);
 }
 
+/// Which kernel attention took, where it was PyTorch's choice and not the fastest; as a warning where that costs
+/// memory.
+void describe_attention(Estimate& e) {
+  for (const AttentionKernel& k : e.attention_kernels) {
+    if (k.passed_over.empty()) continue;
+    std::vector<std::string>& list = k.name == "math" ? e.warnings : e.assumptions;
+    list.push_back(fmt::format("attention takes the {} kernel{}; faster ones are passed over ({})", k.name,
+                               k.name == "math" ? ", which keeps a number for each pair of tokens" : "",
+                               k.passed_over));
+  }
+}
+
 void describe(Estimate& e, const Overhead& o) {
+  describe_attention(e);
   e.assumptions = e.job.assumptions;
   if (confidence_of(e.job) == Confidence::low)
     e.warnings.push_back(
@@ -57,8 +70,7 @@ void describe(Estimate& e, const Overhead& o) {
         fmt::format("the sequence is longer than the {} positions the model was made for", e.job.model.positions));
   if (e.job.run.checkpoint.kind != CheckpointKind::none && e.job.model.layers == 1)
     e.warnings.push_back("with one layer, checkpointing saves nothing: the whole model is recomputed at once");
-  if (e.job.card && e.job.card->compute_capability > 0 && e.job.card->compute_capability < 80 &&
-      parameter_type(e.job.run.precision) == DType::bf16)
+  if (e.job.card && !has_bf16(*e.job.card) && computes_in_bf16(e.job.run))
     e.warnings.push_back(fmt::format("{} has no bf16 arithmetic; use fp16 or fp32", e.job.card->name));
 }
 
@@ -98,6 +110,7 @@ Estimate summary(const Job& job, const DryRun& run, const Overhead& o) {
     e.uncertainty_parts.push_back({p.name, p.bytes, {}});
     e.uncertainty += p.bytes;
   }
+  for (const SdpaChoice& c : run.sdpa_choices()) e.attention_kernels.push_back({name_of(c.kernel), c.passed_over});
   e.step_flops = run.flops();
   e.recompute_flops = run.work().flops[static_cast<std::size_t>(Phase::recompute)];
   e.time = time_of(job, run.work());

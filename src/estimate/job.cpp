@@ -144,6 +144,20 @@ void set_seq(Job& job, std::int64_t seq) {
   if (job.positions_follow_seq) job.model.positions = seq;
 }
 
+Precision usual_precision(const std::optional<Card>& card) {
+  return card && !has_bf16(*card) ? Precision::amp_fp16 : Precision::bf16;
+}
+
+void set_card(Job& job, const Card& card) {
+  job.card = card;
+  job.run.device = {card.compute_capability, card.multiprocessors};
+  if (job.usual_precision) job.run.precision = usual_precision(job.card);
+}
+
+bool computes_in_bf16(const TrainOptions& run) {
+  return autocast_type(run.precision).value_or(parameter_type(run.precision)) == DType::bf16;
+}
+
 void check_job(const Job& job) {
   const TrainOptions& r = job.run;
   auto need = [](bool ok, const std::string& what, const char* where, const std::string& hint) {

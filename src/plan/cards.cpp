@@ -32,8 +32,7 @@ Plan smallest_card(const Job& job, const std::vector<Card>& cards, const std::ve
   plan.candidates.resize(usable.size());
   parallel_for(usable.size(), [&](std::size_t i) {
     Job on = job;
-    on.card = usable[i];
-    on.run.device = {usable[i].compute_capability, usable[i].multiprocessors};
+    set_card(on, usable[i]);
     plan.candidates[i] = candidate_of(assess(on), usable[i].id);
   });
   for (std::size_t i = 0; i < usable.size() && !plan.answer; ++i)

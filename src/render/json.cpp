@@ -84,6 +84,9 @@ std::string estimate_json(const Estimate& e) {
   j["without_checkpointing"] = e.without_checkpointing ? json{{"peak", e.without_checkpointing->peak.count()},
                                                               {"held", e.without_checkpointing->held.count()}}
                                                        : json();
+  j["attention_kernels"] = json::array();
+  for (const AttentionKernel& k : e.attention_kernels)
+    j["attention_kernels"].push_back({{"name", k.name}, {"passed_over", k.passed_over}});
   j["recompute"] = {{"flops", e.recompute_flops},
                     {"flops_share", e.step_flops > 0 ? e.recompute_flops / (e.step_flops - e.recompute_flops) : 0.0}};
   j["time"] = e.time ? json{{"forward", e.time->forward},   {"recompute", e.time->recompute},

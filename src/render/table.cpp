@@ -1,6 +1,7 @@
 #include "render/table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -166,14 +167,26 @@ std::string Table::str(std::string_view indent) const {
   return out;
 }
 
+namespace {
+
+/// "eager", "sdpa: flash"
+std::string attention_word(const Estimate& e) {
+  std::vector<std::string> names;
+  for (const AttentionKernel& k : e.attention_kernels) names.push_back(k.name);
+  const std::string_view asked = word_for(kAttentions, e.job.run.attention);
+  const bool chosen = e.job.run.attention == AttentionForm::sdpa && !names.empty();
+  return chosen ? fmt::format("{}: {}", asked, fmt::join(names, " and ")) : std::string(asked);
+}
+
+}  // namespace
+
 std::string job_line(const Estimate& e) {
   const TrainOptions& r = e.job.run;
   return fmt::format("{}, {} parameters{}; micro-batch {}, {}, {} ({}), attention {}, checkpoint {}", e.job.model.name,
                      format_count(e.parameters),
                      e.trainable == e.parameters ? "" : fmt::format(" ({} trainable)", format_count(e.trainable)),
                      batch_word(r), word_for(kPrecisions, r.precision), optimizer_word(r.optimizer),
-                     word_for(kForms, r.optimizer.form), word_for(kAttentions, r.attention),
-                     checkpoint_word(r.checkpoint));
+                     word_for(kForms, r.optimizer.form), attention_word(e), checkpoint_word(r.checkpoint));
 }
 
 std::string estimate_table(const Estimate& e, const TextStyle& style) {

@@ -22,10 +22,6 @@ bool one_type(const SdpaCall& c) {
   return c.q.dtype() == c.k.dtype() && c.q.dtype() == c.v.dtype() && c.q.size(3) == c.k.size(3);
 }
 
-std::string of_card(const SdpaCall& c, const Device& d) {
-  return fmt::format("{} on sm_{}", name_of(c.q.dtype()), d.compute_capability);
-}
-
 /// check_requires_grad_and_head_dim_gt192_constraints_on_sm86_89_or_sm120: their backward has not the shared memory.
 bool too_wide_for_backward(const SdpaCall& c, const Device& d) {
   const int sm = d.compute_capability;
@@ -36,15 +32,15 @@ bool too_wide_for_backward(const SdpaCall& c, const Device& d) {
 
 /// Each returns what speaks against its kernel; nothing when it can run.
 std::string against_flash(const SdpaCall& c, const Device& d) {
-  if (!half(c.q.dtype())) return fmt::format("{}, not a 16-bit type", name_of(c.q.dtype()));
-  if (d.compute_capability < 80) return fmt::format("sm_{}, it needs sm_80", d.compute_capability);
-  if (c.mask) return "a mask";
-  if (!one_type(c) || c.q.size(3) != c.v.size(3)) return "tensors of different types or head sizes";
-  if (!heads_fit(c)) return "key heads that do not divide the query heads";
-  if (c.q.size(3) > 256) return fmt::format("a head size of {}, above 256", c.q.size(3));
+  if (!half(c.q.dtype())) return fmt::format("{} is not a 16-bit type", name_of(c.q.dtype()));
+  if (d.compute_capability < 80) return fmt::format("it needs sm_80, and the card is sm_{}", d.compute_capability);
+  if (c.mask) return "it takes no mask";
+  if (!one_type(c) || c.q.size(3) != c.v.size(3)) return "types or head sizes differ";
+  if (!heads_fit(c)) return "the key heads do not divide the query heads";
+  if (c.q.size(3) > 256) return fmt::format("a head size of {} is above 256", c.q.size(3));
   if (too_wide_for_backward(c, d))
-    return fmt::format("the backward of head size {}{} on sm_{}", c.q.size(3),
-                       c.args.dropout > 0 ? " with dropout" : "", d.compute_capability);
+    return fmt::format("no backward of head size {}{} on sm_{}", c.q.size(3), c.args.dropout > 0 ? " with dropout" : "",
+                       d.compute_capability);
   return {};
 }
 
@@ -56,15 +52,16 @@ std::int64_t alignment(const SdpaCall& c, const Device& d) {
 
 std::string against_efficient(const SdpaCall& c, const Device& d) {
   const DType t = c.q.dtype();
-  if (!half(t) && t != DType::fp32) return std::string(name_of(t));
-  if (t == DType::bf16 && d.compute_capability < 80) return of_card(c, d);
-  if (!one_type(c)) return "tensors of different types or head sizes";
-  if (!heads_fit(c)) return "key heads that do not divide the query heads";
+  if (!half(t) && t != DType::fp32) return fmt::format("{} is no type it takes", name_of(t));
+  if (t == DType::bf16 && d.compute_capability < 80)
+    return fmt::format("bf16 needs sm_80, and the card is sm_{}", d.compute_capability);
+  if (!one_type(c)) return "types or head sizes differ";
+  if (!heads_fit(c)) return "the key heads do not divide the query heads";
   const std::int64_t n = alignment(c, d);
   if (c.q.size(3) % n != 0 || c.v.size(3) % n != 0)
-    return fmt::format("a head size of {}, no multiple of {}", c.q.size(3) % n != 0 ? c.q.size(3) : c.v.size(3), n);
+    return fmt::format("a head size of {} is no multiple of {}", c.q.size(3) % n != 0 ? c.q.size(3) : c.v.size(3), n);
   for (const Tensor* x : {&c.q, &c.k, &c.v})
-    if (x->strides().at(-1) != 1) return "strides in the last dimension";
+    if (x->strides().at(-1) != 1) return "the last dimension is not contiguous";
   return {};
 }
 
@@ -80,8 +77,7 @@ bool takes_cudnn(const SdpaCall& c, const Device& d) {
 
 SdpaChoice only(SdpaKernel kernel, const std::string& against) {
   if (against.empty()) return {kernel, {}};
-  throw UserError(fmt::format("no available kernel: {} attention can not take {}", name_of(kernel), against),
-                  fmt::format("--attention {}", name_of(kernel)),
+  throw UserError(fmt::format("no available kernel: {}", against), fmt::format("--attention {}", name_of(kernel)),
                   "leave it out: PyTorch takes the fastest kernel that can run", Exit::usage);
 }
 

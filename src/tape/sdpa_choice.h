@@ -28,7 +28,8 @@ struct SdpaCall {
 
 struct SdpaChoice {
   SdpaKernel kernel = SdpaKernel::math;  ///< never `automatic`
-  /// Why a faster kernel was passed over: "flash: a mask; efficient: bf16 on sm_75". Empty where none was.
+  /// Why a faster kernel was passed over: "flash: it takes no mask; efficient: bf16 needs sm_80, and the card is
+  /// sm_75". Empty where none was.
   std::string passed_over;
   bool operator==(const SdpaChoice&) const = default;
 };

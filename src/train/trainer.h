@@ -34,6 +34,7 @@ class Trainer {
   const Ledger& ledger() const { return ledger_; }
   const Weights& weights() const { return weights_; }
   Tape& tape() { return tape_; }
+  const Tape& tape() const { return tape_; }
   const Tensor& loss() const { return output_.loss; }
   const Batch& batch() const { return batch_; }
   /// Of optimizer states and offloaded boundaries, in the host's memory.

@@ -78,6 +78,12 @@ struct CapacityLink {
   std::string origin;
 };
 
+/// A kernel that torch's scaled_dot_product_attention takes in the step.
+struct AttentionKernel {
+  std::string name;         ///< "flash", "cuDNN", "efficient", "math"
+  std::string passed_over;  ///< why a faster one was not taken: "flash: it takes no mask"; empty where none was passed over
+};
+
 struct Without {
   Bytes peak, held;  ///< tensors, without checkpointing
 };
@@ -128,8 +134,9 @@ struct Estimate {
   std::vector<PeakTensor> tensors;  ///< the ten largest kinds
   ByteRow tree;
   std::optional<Without> without_checkpointing;
-  std::optional<StepTime> time;                ///< nothing: the rates are unknown, or the host takes part
-  double step_flops = 0, recompute_flops = 0;  ///< matrix products and attention of one step
+  std::optional<StepTime> time;                    ///< nothing: the rates are unknown, or the host takes part
+  double step_flops = 0, recompute_flops = 0;      ///< matrix products and attention of one step
+  std::vector<AttentionKernel> attention_kernels;  ///< empty where attention is eager
   std::vector<std::string> assumptions, warnings;
   std::optional<AdviceList> advice;  ///< when asked for
   std::vector<SegmentMap> segments;  ///< at the allocated peak, when the job asks for them

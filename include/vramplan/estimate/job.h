@@ -21,6 +21,7 @@ struct GivenFlag {
 struct Job {
   ModelConfig model;
   TrainOptions run;
+  bool usual_precision = false;       ///< nobody asked for one: on another card it is what is usual there
   bool positions_follow_seq = false;  ///< a model by its sizes: as many learned positions as the sequence is long
   std::optional<Card> card;
   Calibration calibration;
@@ -37,6 +38,13 @@ struct Job {
 std::optional<std::int64_t> longest_allowed(const Job& job);
 /// Another sequence length.
 void set_seq(Job& job, std::int64_t seq);
+
+/// What a job is trained in unless it says: bf16, or fp16 under autocast on a card without bf16 arithmetic.
+Precision usual_precision(const std::optional<Card>& card);
+/// The same job on another card.
+void set_card(Job& job, const Card& card);
+/// Whether anything in the job is multiplied in bf16.
+bool computes_in_bf16(const TrainOptions& run);
 
 /// Whether the job can be run at all, asked once before any dry step. Throws UserError that names the flag to change.
 void check_job(const Job& job);

@@ -34,6 +34,9 @@ struct Card {
   Tflops tflops;
 };
 
+/// Whether the card multiplies bf16 numbers: all but NVIDIA's before sm_80.
+inline bool has_bf16(const Card& c) { return c.compute_capability == 0 || c.compute_capability >= 80; }
+
 /// All cards of the catalogue, `text` being gpus.json. Throws UserError when it is damaged.
 std::vector<Card> all_cards(std::string_view text);
 
