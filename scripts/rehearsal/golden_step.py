@@ -1,4 +1,7 @@
-"""Two training steps of a golden case, as a plain PyTorch program: golden_step.py FILE.jsonl ID. Run by check-rehearsal."""
+"""Two training steps of a golden case, as a plain PyTorch program: golden_step.py FILE.jsonl ID [COUNTERS.json].
+
+Run by check-rehearsal and check-oracle. The last file gets what the caching allocator counted, as golden files have it.
+"""
 import json
 import sys
 
@@ -54,6 +57,29 @@ def make_optimizer(spec, parameters):
     return torch.optim.Adafactor(parameters, lr=1e-4, **how)
 
 
+class Counters:
+    """[requested, allocated, reserved] bytes: now, and the peaks of phases and steps."""
+
+    def __init__(self):
+        self.found = {"columns": ["requested", "allocated", "reserved"]}
+
+    @staticmethod
+    def read(which):
+        stats = torch.cuda.memory_stats()
+        return [stats[f"{name}_bytes.all.{which}"] for name in ("requested", "allocated", "reserved")]
+
+    def now(self, name):
+        self.found[name] = self.read("current")
+
+    def phase(self, step, name):
+        peak = self.read("peak")
+        phases = self.found.setdefault(f"step{step}", {})
+        so_far = phases.get(name, [0, 0, 0])
+        phases[name] = [max(pair) for pair in zip(so_far, peak)]
+        phases["peak"] = [max(pair) for pair in zip(phases.get("peak", [0, 0, 0]), peak)]
+        torch.cuda.reset_peak_memory_stats()
+
+
 def main():
     case = find(*sys.argv[1:3])
     transformers.logging.set_verbosity_error()
@@ -63,7 +89,10 @@ def main():
     parameters = [p for p in model.parameters() if p.requires_grad]
     optimizer = make_optimizer(case["optimizer"], parameters)
     amp = AUTOCAST.get(case["precision"])
-    for _ in range(2):
+    counters = Counters()
+    counters.now("ready")
+    torch.cuda.reset_peak_memory_stats()
+    for step in (1, 2):
         for _ in range(case.get("grad_accum", 1)):
             with torch.autocast("cuda", dtype=amp, enabled=amp is not None):
                 if case["caller"] == "keeps_output":
@@ -71,11 +100,20 @@ def main():
                     loss = out.loss
                 else:
                     loss = model(**batch, use_cache=False).loss
+            if "after_forward" not in counters.found:
+                counters.now("after_forward")
+            counters.phase(step, "forward")
             loss.backward()
+            counters.phase(step, "backward")
         if case.get("clip"):
             torch.nn.utils.clip_grad_norm_(parameters, case["clip"])
         optimizer.step()
+        counters.phase(step, "optimizer")
         optimizer.zero_grad()
+    if len(sys.argv) > 3:
+        counters.found["params"] = sum(p.numel() for p in model.parameters())
+        with open(sys.argv[3], "w") as file:
+            json.dump(counters.found, file)
 
 
 main()

@@ -206,9 +206,14 @@ void inputs(const JsonObject& in, GoldenCase& g) {
   t.input_grads = in.boolean_or("input_grads", true);
 }
 
+/// Cards that counters are known of.
+constexpr std::pair<const char*, Device> kCards[]{
+    {"a100", {80, 108}},     {"h100", {90, 132}},  {"t4", {75, 40}},        {"rtx-3090", {86, 82}},
+    {"rtx-4090", {89, 128}}, {"b200", {100, 148}}, {"rtx-5090", {120, 170}}};
+
 std::vector<GoldenCounters> counters(const JsonObject& cuda) {
   std::vector<GoldenCounters> out;
-  for (const auto& [gpu, capability] : {std::pair{"a100", Device{80, 108}}, std::pair{"h100", Device{90, 132}}}) {
+  for (const auto& [gpu, capability] : kCards) {
     if (!cuda.has(gpu)) continue;
     const JsonObject peaks = cuda.object(gpu).object("step2");
     const ordered_json& peak = peaks.raw("peak");  // [requested, allocated, reserved]
