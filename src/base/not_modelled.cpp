@@ -58,17 +58,13 @@ bool names(const Thing& thing, const std::string& word) {
   return !word.empty() && thing.words.find(" " + word + " ") != std::string_view::npos;
 }
 
-/// Whether one of the beginnings of `word` that end at a separator or where digits begin or end names the thing:
-/// "gpt-j" and "gptj" of "gpt-j-6b", but not "opt" of "optimizer".
+/// Whether one of the beginnings of `word` that end at a separator names the thing: "gpt-j" of "gpt-j-6b", but not
+/// "opt" of "optimizer", nor "starcoder" of "starcoder2".
 bool begins_with(const Thing& thing, std::string_view word) {
   word = word.substr(word.rfind('/') == std::string_view::npos ? 0 : word.rfind('/') + 1);
-  const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
-  for (std::size_t end = 1; end < word.size(); ++end) {
-    const char before = word[end - 1], after = word[end];
-    const bool separator = !std::isalnum(static_cast<unsigned char>(after));
-    if ((separator || (is_letter(before) && !is_letter(after))) && names(thing, plain_word(word.substr(0, end))))
+  for (std::size_t end = 1; end < word.size(); ++end)
+    if (!std::isalnum(static_cast<unsigned char>(word[end])) && names(thing, plain_word(word.substr(0, end))))
       return true;
-  }
   return false;
 }
 

@@ -30,7 +30,7 @@ std::string key_of(std::string_view name) {
   k.reserve(name.size());
   for (char c : name)
     if (const char folded = kFold[static_cast<unsigned char>(c)]) k += folded;
-  for (std::string_view maker : {"nvidia", "geforce"})
+  for (std::string_view maker : {"nvidia", "geforce", "apple"})
     if (k.starts_with(maker)) k.erase(0, maker.size());
   return k;
 }
@@ -58,7 +58,7 @@ Card card_of(const json& j) {
   c.usable = known ? Bytes(j.at("usable_mib").get<std::uint64_t>()) * kMiB : c.nominal;
   c.usable_basis = known ? j.value("usable_basis", "catalogue") : "advertised size: nothing better is known";
   c.bandwidth_gbs = j.value("bandwidth_gbs", 0.0);
-  c.l2 = Bytes(j.value("l2_mib", std::uint64_t{0})) * kMiB;
+  c.l2 = Bytes(static_cast<std::uint64_t>(j.value("l2_mib", 0.0) * static_cast<double>(kMiB)));  // some have 4.5
   c.bus_bits = j.value("memory_bus_bits", 0);
   c.clock_mhz = j.value("boost_mhz", 0);
   if (const auto rates = j.find("tflops_dense"); rates != j.end())

@@ -106,7 +106,10 @@ constexpr Field kOwnFields[]{
     {"usable_basis", [](OwnRow& r, const json& v) { r.card.usable_basis = text(v); }},
     {"bandwidth_gbs", [](OwnRow& r, const json& v) { r.card.bandwidth_gbs = figure(v); }},
     {"l2", [](OwnRow& r, const json& v) { r.card.l2 = Bytes(whole(v)); }},
-    {"l2_mib", [](OwnRow& r, const json& v) { r.card.l2 = mebibytes(v); }},
+    {"l2_mib",
+     [](OwnRow& r, const json& v) {
+       r.card.l2 = Bytes(static_cast<std::uint64_t>(figure(v) * static_cast<double>(kMiB)));  // some have 4.5
+     }},
     {"memory_bus_bits", [](OwnRow& r, const json& v) { r.card.bus_bits = small(v); }},
     {"boost_mhz", [](OwnRow& r, const json& v) { r.card.clock_mhz = small(v); }},
     {"bf16_tflops", [](OwnRow& r, const json& v) { bf16(r, figure(v)); }},
@@ -175,7 +178,8 @@ Card own_card(const json& j, const std::string& at) {
     c.usable = c.nominal;
     c.usable_basis = "advertised size: nothing better is known";
   }
-  if (c.usable == Bytes() || c.usable > c.nominal)
+  const Bytes most = c.nominal + Bytes(c.nominal.count() / 100);  // makers round: a TPU v5p of "95 GB" shows 95.74 GiB
+  if (c.usable == Bytes() || c.usable > most)
     throw UserError(fmt::format("'{}' has no memory, or more usable than it has", printable(c.id)), at,
                     "memory_bytes is the whole, usable what one process can allocate, both in bytes");
   return one_device(std::move(c), row.devices, row.device_kind);
