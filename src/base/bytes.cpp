@@ -48,42 +48,49 @@ std::string_view trimmed(std::string_view s) {
   return s;
 }
 
-/// The digits of `text` before its unit, scaled exactly: "1.5" with factor 1024 is 1536. Fractions of a unit
-/// that are not whole are rounded down. False when it is not a number or leaves 64 bits.
-bool scale_decimal(std::string_view digits, std::uint64_t factor, std::uint64_t& out) {
-  std::uint64_t whole = 0, part = 0, part_scale = 1;
-  bool any = false, after_point = false;
-  for (char c : digits) {
-    if (c == '.' && !after_point) {
-      after_point = true;
-      continue;
-    }
-    if (c < '0' || c > '9') return false;
-    any = true;
-    const auto d = static_cast<std::uint64_t>(c - '0');
-    if (!after_point) {
-      if (__builtin_mul_overflow(whole, 10u, &whole) || __builtin_add_overflow(whole, d, &whole)) return false;
-    } else if (part_scale < 1'000'000'000) {
-      part = part * 10 + d;
-      part_scale *= 10;
-    }
-  }
-  if (!any || __builtin_mul_overflow(whole, factor, &out)) return false;
+enum class Scaled { exactly, rounded_down, not_a_number };
+
+/// Whether `digits` with one point at most are digits, cut in two at the point; zeros that end a fraction say nothing.
+bool cut_at_point(std::string_view digits, std::string_view& whole, std::string_view& fraction) {
+  const std::size_t point = digits.find('.');
+  whole = digits.substr(0, point);
+  fraction = point == std::string_view::npos ? std::string_view() : digits.substr(point + 1);
+  const bool any = !whole.empty() || !fraction.empty();
+  while (!fraction.empty() && fraction.back() == '0') fraction.remove_suffix(1);
+  return any && (whole.find_first_not_of("0123456789") == std::string_view::npos) &&
+         (fraction.find_first_not_of("0123456789") == std::string_view::npos);
+}
+
+/// Digits with a point, scaled without a double: "1.5" with factor 1024 is 1536 exactly, "1.0001" is 1024 rounded down.
+Scaled scale_decimal(std::string_view digits, std::uint64_t factor, std::uint64_t& out) {
   __extension__ using Wide = unsigned __int128;
-  const auto fraction = static_cast<std::uint64_t>(static_cast<Wide>(part) * factor / part_scale);
-  return !__builtin_add_overflow(out, fraction, &out);
+  constexpr std::size_t kMostDigits = 18;  // of a fraction: what is further down moves nothing but exactness
+  std::string_view whole_part, fraction_part;
+  if (!cut_at_point(digits, whole_part, fraction_part)) return Scaled::not_a_number;
+  std::uint64_t whole = 0, part = 0, scale = 1;
+  for (const char c : whole_part)
+    if (__builtin_mul_overflow(whole, 10u, &whole) ||
+        __builtin_add_overflow(whole, static_cast<std::uint64_t>(c - '0'), &whole))
+      return Scaled::not_a_number;
+  for (const char c : fraction_part.substr(0, kMostDigits))
+    part = part * 10 + static_cast<std::uint64_t>(c - '0'), scale *= 10;
+  const Wide scaled = static_cast<Wide>(part) * factor;
+  if (__builtin_mul_overflow(whole, factor, &out) ||
+      __builtin_add_overflow(out, static_cast<std::uint64_t>(scaled / scale), &out))
+    return Scaled::not_a_number;
+  return scaled % scale == 0 && fraction_part.size() <= kMostDigits ? Scaled::exactly : Scaled::rounded_down;
 }
 
 template <std::size_t N>
-bool parse_with_unit(std::string_view text, const std::array<Unit, N>& units, std::uint64_t& out) {
+Scaled parse_with_unit(std::string_view text, const std::array<Unit, N>& units, std::uint64_t& out) {
   text = trimmed(text);
   std::size_t split = 0;
   while (split < text.size() && (std::isdigit(static_cast<unsigned char>(text[split])) || text[split] == '.')) ++split;
   const std::string_view unit = trimmed(text.substr(split));
   for (const Unit& u : units)
     if (u.name == unit || (!u.name.empty() && u.name.size() > 1 && equal_ignoring_case(u.name, unit)))
-      return scale_decimal(text.substr(0, split), u.factor, out);
-  return false;
+      return scale_decimal(trimmed(text.substr(0, split)), u.factor, out);
+  return Scaled::not_a_number;
 }
 
 }  // namespace
@@ -105,7 +112,9 @@ std::int64_t checked_multiply(std::int64_t a, std::int64_t b) {
 
 Bytes parse_bytes(std::string_view text) {
   std::uint64_t n = 0;
-  if (parse_with_unit(text, kByteUnits, n)) return Bytes(n);
+  const Scaled scaled = parse_with_unit(text, kByteUnits, n);
+  const bool in_bytes = text.find_first_of("KMGTPkmgtp") == std::string_view::npos;  // of which there are no parts
+  if (scaled == Scaled::exactly || (scaled == Scaled::rounded_down && !in_bytes)) return Bytes(n);
   throw UserError(fmt::format("'{}' is not a size in bytes", text), {},
                   "write a number and a unit: 24GiB (2^30) or 24GB (10^9)", Exit::usage);
 }
@@ -137,13 +146,17 @@ std::int64_t parse_count(std::string_view text, std::string_view what) {
   if (t.size() > 1 && t.back() == 'k') {
     const std::string digits(t.substr(0, t.size() - 1));
     std::uint64_t thousand = 0, binary = 0;
-    if (scale_decimal(digits, 1000, thousand) && scale_decimal(digits, 1024, binary))
+    if (scale_decimal(digits, 1000, thousand) != Scaled::not_a_number &&
+        scale_decimal(digits, 1024, binary) != Scaled::not_a_number)
       throw UserError(fmt::format("{} '{}' could mean {} or {}", what, t, thousand, binary), {},
                       fmt::format("write {}K for {} or {}Ki for {}", digits, thousand, digits, binary), Exit::usage);
   }
   std::uint64_t n = 0;
-  if (parse_with_unit(t, kCountUnits, n) && n <= static_cast<std::uint64_t>(INT64_MAX))
-    return static_cast<std::int64_t>(n);
+  const Scaled scaled = parse_with_unit(t, kCountUnits, n);
+  if (scaled == Scaled::rounded_down)
+    throw UserError(fmt::format("{} '{}' is not whole", what, t), {},
+                    "write a whole number: 1024 has no point in it, 1.5Ki is 1536", Exit::usage);
+  if (scaled == Scaled::exactly && n <= static_cast<std::uint64_t>(INT64_MAX)) return static_cast<std::int64_t>(n);
   throw UserError(fmt::format("{} '{}' is not a count", what, t), {},
                   "write a whole number, or one with K, M, B, Ki, Mi: 4096, 8Ki, 124M, 7B", Exit::usage);
 }

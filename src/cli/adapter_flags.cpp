@@ -78,9 +78,6 @@ Lora RunFlags::lora(const ModelConfig& model) const {
     if (m != "embed_tokens" && m != "lm_head")
       throw UserError(fmt::format("'{}' can not be trained whole", m), "--lora save",
                       did_you_mean(m, {"embed_tokens", "lm_head"}, "known: embed_tokens, lm_head"), Exit::usage);
-  if (l.rank < 1 || l.dropout < 0 || l.dropout >= 1 || l.alpha < 0)
-    throw UserError("an adapter needs a rank of at least 1, a dropout below 1 and an alpha that is not negative",
-                    "--lora", "for example r=16,dropout=0.05", Exit::usage);
   return l;
 }
 

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "base/suggest.h"
+#include "base/text.h"
 #include "base/version.h"
 #include "cli/commands.h"
 #include "cli/help.h"
@@ -136,8 +137,8 @@ int report(const UserError& e, bool json) {
   if (json) {
     fmt::print("{}", error_json(e));
   } else {
-    fmt::print(stderr, "vramplan: {}{}\n", e.where.empty() ? "" : e.where + ": ", e.what());
-    if (!e.hint.empty()) fmt::print(stderr, "  {}\n", e.hint);
+    fmt::print(stderr, "vramplan: {}{}\n", printable(e.where.empty() ? "" : e.where + ": "), printable(e.what()));
+    if (!e.hint.empty()) fmt::print(stderr, "  {}\n", printable(e.hint));
   }
   return static_cast<int>(e.status);
 }

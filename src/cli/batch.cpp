@@ -108,12 +108,14 @@ class BatchCommand final : public Command {
     JobReader reader(context);
     const bool array = context.json && !jsonl_, lines = jsonl_;
     std::size_t done = 0, failed = 0;
-    if (!array && !lines) fmt::print("row,id,name,{},error\n", flat_csv_header());
-    if (array) fmt::print("[");
     for (bool more = true; more && !Interrupt::asked();) {
       std::vector<InputRow> block(kBlock);
       std::size_t n = 0;
       while (n < kBlock && (more = rows.next(block[n]))) ++n;
+      if (n == 0 && done == 0)
+        throw UserError("no jobs: nothing was answered", words_[0], "give a row or an object for each job");
+      if (done == 0)
+        fmt::print("{}", array ? "[" : lines ? "" : fmt::format("row,id,name,{},error\n", flat_csv_header()));
       std::vector<Answer> answers(n);
       parallel_for(
           n, [&](std::size_t i) { answers[i] = answer(block[i], reader); }, threads);

@@ -60,9 +60,6 @@ void CardFlags::read(const Context& context, Job& job) const {
   job.allocator_map = allocator_map_;
   if (!reserve_.empty()) job.reserve = parse_bytes(reserve_);
   if (!fraction_.empty()) job.memory_fraction = number(fraction_, "--memory-fraction");
-  if (!(job.memory_fraction > 0 && job.memory_fraction <= 1))
-    throw UserError("a fraction of the card is above 0 and at most 1", "--memory-fraction", "for example 0.9",
-                    Exit::usage);
   if (!calibration_.empty()) {
     const NamedFile file = read_named(calibration_);
     job.calibration = read_calibration(file.content, file.name);

@@ -26,6 +26,9 @@ class ModelsCommand final : public Command {
     std::vector<ModelLine> lines;
     for (const std::string& name : data.models())
       lines.push_back({name, read_model_config(data.model(name), name).config});
+    if (lines.empty())
+      throw UserError("no model is in this folder", context.data_dir,
+                      "presets stand as models/NAME/config.json; leave out --data-dir for those that are built in");
     if (context.json) {
       fmt::print("{}", models_json(lines));
       return Exit::fits;

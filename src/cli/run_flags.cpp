@@ -21,7 +21,8 @@ std::vector<Flag> RunFlags::flags() {
        "adamw, adam, sgd, adafactor, muon; bitsandbytes' lion, lion8bit, adamw8bit, adam8bit, adamw32bit; paged-lion, "
        "paged-lion8bit, paged-adamw8bit, paged-adamw32bit (default: adamw)",
        &optimizer_, r},
-      {"--optimizer-form", "FORM", "foreach, for-loop, fused (default: foreach, as in PyTorch)", &form_, r},
+      {"--optimizer-form", "FORM", "foreach, for-loop, fused (default: foreach, as in PyTorch; fused under mixed-*)",
+       &form_, r},
       {"--momentum", "M", "of sgd (default: 0)", &momentum_, r},
       {"--weight-decay", "W", "default: 0.01 for adamw, else 0", &weight_decay_, r},
       {"--amsgrad", "", "of adam and adamw: a third state", &amsgrad_, r},
@@ -222,7 +223,6 @@ void RunFlags::read_kept(TrainOptions& r) const {
     throw UserError("fused attention keeps no probabilities",
                     score_copies_.empty() ? "--dropout-mask" : "--score-copies", "add --attention eager", Exit::usage);
   r.score_copies = count_or(score_copies_, "--score-copies", 0);
-  if (r.score_copies > 8) throw UserError("more than 8 copies", "--score-copies", "ask for 0 to 8", Exit::usage);
   r.dropout_mask = word(kMaskTypes, dropout_mask_, "--dropout-mask", DType::boolean);
 }
 
@@ -238,13 +238,12 @@ bool RunFlags::offloads(std::string_view what) const {
   return found;
 }
 
-Optimizer RunFlags::optimizer() const {
+Optimizer RunFlags::optimizer(Precision precision) const {
   Optimizer o;
   const OptimizerWord named = word(kOptimizers, optimizer_, "--optimizer", OptimizerWord{OptimizerKind::adamw});
   o.kind = named.kind;
   o.states = named.states;
   o.paged = named.paged;
-  o.form = word(kForms, form_, "--optimizer-form", OptimizerForm::foreach);
   if (!form_.empty() && o.states != StateStorage::as_parameter)
     throw UserError("bitsandbytes' optimizers have one form", "--optimizer-form", "leave it out", Exit::usage);
   o.momentum = momentum_.empty() ? 0 : number(momentum_, "--momentum");
@@ -255,7 +254,14 @@ Optimizer RunFlags::optimizer() const {
   o.in_backward = in_backward_;
   o.fp32_embeddings = fp32_embeddings_;
   o.on_host = offloads("optimizer");
+  o.form = word(kForms, form_, "--optimizer-form", usual_form(o, precision));
   return o;
+}
+
+std::int64_t RunFlags::target_length_given() const {
+  const std::int64_t n = parse_count(target_seq_, "--target-seq");
+  if (n == 0) throw UserError("a target of no tokens", "--target-seq", "leave it out, or give 1 or more", Exit::usage);
+  return n;
 }
 
 void RunFlags::read(Job& job) const {
@@ -263,12 +269,12 @@ void RunFlags::read(Job& job) const {
   if (seq_.empty())
     throw UserError("the sequence length is missing", "--seq", "give tokens per sequence: --seq 2048", Exit::usage);
   r.seq = parse_count(seq_, "--seq");
-  if (!target_seq_.empty()) r.target_seq = parse_count(target_seq_, "--target-seq");
+  if (!target_seq_.empty()) r.target_seq = target_length_given();
   r.micro_batch = count_or(micro_batch_, "--micro-batch", 1);
   r.accumulate = count_or(accumulate_, "--accumulate", 1);
   r.precision = word(kPrecisions, precision_, "--precision", usual_precision(job.card));
   job.usual_precision = precision_.empty();
-  r.optimizer = optimizer();
+  r.optimizer = optimizer(r.precision);
   r.ema = ema_;
   r.grad_scaler = grad_scaler_;
   r.fp32_gradients = fp32_gradients_;
@@ -307,7 +313,11 @@ void RunFlags::assume(Job& job) const {
             ? "everything in bf16, 8 bytes a parameter with Adam; amp keeps 16: --precision"
             : fmt::format("fp16 under autocast over fp32 weights, for {} has no bf16 arithmetic: --precision",
                           job.card->name));
-  if (optimizer_.empty() && form_.empty())
+  if (form_.empty() && job.run.optimizer.form == OptimizerForm::fused)
+    job.assumptions.push_back(
+        "the optimizer in its fused form, as Apex, DeepSpeed and Megatron update fp32 weights: no copy of the "
+        "parameters in the step; --optimizer-form foreach makes one");
+  if (optimizer_.empty() && form_.empty() && job.run.optimizer.form == OptimizerForm::foreach)
     job.assumptions.push_back(
         "AdamW in PyTorch's foreach form, one more copy of the parameters in the step; --optimizer-form fused makes "
         "none");

@@ -13,7 +13,8 @@ class RunFlags {
 
  private:
   bool offloads(std::string_view what) const;
-  Optimizer optimizer() const;
+  std::int64_t target_length_given() const;
+  Optimizer optimizer(Precision precision) const;
   Checkpointing checkpoint(const ModelConfig& model) const;
   Lora lora(const ModelConfig& model) const;
   std::optional<PromptTuning> prompt() const;

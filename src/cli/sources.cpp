@@ -22,6 +22,12 @@ std::string defaults_path() {
   return home && *home ? std::string(home) + "/.config/vramplan/defaults.json" : std::string();
 }
 
+std::string unknown_variable(const std::string& name, const std::vector<std::string>& known) {
+  const std::string word = name.substr(kPrefix.size()), near = closest(word, known);
+  return fmt::format("the environment's {} is no flag of a job{}", name,
+                     near.empty() ? std::string() : fmt::format("; did you mean {}?", variable_of(near)));
+}
+
 JobFile environment_values(const std::vector<std::string>& known) {
   JobFile out;
   std::vector<std::string> variables(known.size());
@@ -33,10 +39,7 @@ JobFile environment_values(const std::vector<std::string>& known) {
     const std::string value(text.substr(std::min(text.size(), name.size() + 1)));
     const auto found = std::find(variables.begin(), variables.end(), name);
     if (found == variables.end())
-      out.warnings.push_back(fmt::format("the environment's {} is no flag of a job{}", name,
-                                         closest(name, variables).empty()
-                                             ? std::string()
-                                             : fmt::format("; did you mean {}?", closest(name, variables))));
+      out.warnings.push_back(unknown_variable(name, known));
     else if (!value.empty())
       out.flags.push_back({known[static_cast<std::size_t>(found - variables.begin())], value, "environment " + name});
   }

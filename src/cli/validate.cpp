@@ -46,6 +46,12 @@ class ValidateCommand final : public Command {
       for (ValidatedGroup& g : validate_file(f, job_of)) groups.push_back(std::move(g)), file_of.push_back(&f);
     fmt::print("{}", context.json ? validate_json(groups) : validate_table(groups));
     if (!context.json && worst > 0) show_worst(groups, file_of, static_cast<std::size_t>(worst));
+    const bool checked =
+        std::any_of(groups.begin(), groups.end(), [](const ValidatedGroup& g) { return g.expressed > 0; });
+    if (!checked) {
+      fmt::print(stderr, "vramplan: none of the cases can be expressed: nothing was checked\n");
+      return Exit::bad_input;
+    }
     const bool good = std::all_of(groups.begin(), groups.end(), within_bounds);
     return good ? Exit::fits : Exit::check_failed;
   }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "hardware/vendor.h"
+
 namespace vramplan {
 namespace {
 
@@ -22,7 +24,8 @@ std::vector<CapacityLink> capacity_chain(const Job& job, Bytes context) {
   const Card& c = *job.card;
   chain.push_back({"advertised", c.nominal, "the maker's GB are GiB"});
   if (c.driver_total > Bytes())
-    chain.push_back({"driver", c.driver_total, fmt::format("nvidia-smi's total ({})", c.driver_basis)});
+    chain.push_back(
+        {"driver", c.driver_total, fmt::format("{}'s total ({})", vendor_words(c.vendor).monitor, c.driver_basis)});
   chain.push_back({"usable", c.usable, c.usable_basis});
   Bytes left = c.usable;
   if (job.memory_fraction < 1)

@@ -16,14 +16,14 @@ TrainOptions shortened(TrainOptions o) {
 
 }  // namespace
 
-DryRun::DryRun(const Job& job)
-    : backend_(speed_of(job.card.value_or(reference_card()), job.calibration.efficiency)),
-      trainer_(backend_, job.model, shortened(job.run)) {
+DryRun::DryRun(const CheckedJob& checked)
+    : backend_(speed_of(checked->card.value_or(reference_card()), checked->calibration.efficiency)),
+      trainer_(backend_, checked->model, shortened(checked->run)) {
   backend_.follow(trainer_.ledger());
   steps_[0] = trainer_.step();
   const Work before = backend_.work();
   steps_[1] = trainer_.step();
-  const double times = static_cast<double>(job.run.accumulate) / static_cast<double>(steps_[1].micro.size());
+  const double times = static_cast<double>(checked->run.accumulate) / static_cast<double>(steps_[1].micro.size());
   for (std::size_t p = 0; p < before.flops.size(); ++p) {
     const double repeated = static_cast<Phase>(p) == Phase::optimizer ? 1 : times;
     work_.flops[p] = (backend_.work().flops[p] - before.flops[p]) * repeated;

@@ -17,7 +17,7 @@ std::vector<PhasePeak> phase_peaks(const Ledger& ledger, const StepMarks& step);
 
 class DryRun {
  public:
-  explicit DryRun(const Job& job);
+  explicit DryRun(const CheckedJob& checked);
   DryRun(const DryRun&) = delete;
   DryRun& operator=(const DryRun&) = delete;
 

@@ -9,6 +9,7 @@
 #include "estimate/logits.h"
 #include "estimate/verdict.h"
 #include "hardware/speed_of.h"
+#include "hardware/vendor.h"
 
 namespace vramplan {
 namespace {
@@ -43,7 +44,13 @@ void describe_attention(Estimate& e) {
 void describe(Estimate& e, const Overhead& o) {
   describe_attention(e);
   e.assumptions = e.job.assumptions;
-  if (confidence_of(e.job) == Confidence::low)
+  const VendorWords& words = vendor_words(e.job.card ? e.job.card->vendor : "");
+  if (!on_cuda(e.job))
+    e.warnings.push_back(fmt::format(
+        "confidence: low; not validated on this vendor ({}): tensors are counted as on an NVIDIA card, whose "
+        "kernels, allocator and context are not those of {}",
+        e.job.card->vendor, words.runtime));
+  if (e.job.run.fp8)
     e.warnings.push_back(
         "confidence: low; 8-bit layers follow what Transformer Engine 2.20 allocates on a virtual card, not a real "
         "one");
@@ -51,10 +58,12 @@ void describe(Estimate& e, const Overhead& o) {
   e.assumptions.push_back(
       e.job.calibration.context
           ? fmt::format("context {}, as measured ({})", format_gib(o.context), e.job.calibration.origin)
-          : fmt::format("context {}, not measured on this card: {}", format_gib(o.context),
-                        context_seen(e.job.run.device.compute_capability)));
-  e.assumptions.push_back(
-      fmt::format("cuBLAS workspace {}, taken and returned by each matrix product", format_bytes(o.workspace)));
+      : on_cuda(e.job) ? fmt::format("context {}, not measured on this card: {}", format_gib(o.context),
+                                     context_seen(e.job.run.device.compute_capability))
+                       : fmt::format("{} context {}, not measured: what is usual on other cards", words.runtime,
+                                     format_gib(o.context)));
+  e.assumptions.push_back(fmt::format("{} workspace {}, taken and returned by each matrix product", words.products,
+                                      format_bytes(o.workspace)));
   e.assumptions.push_back(fmt::format("PyTorch's caching allocator, simulated: {}",
                                       e.job.allocator.empty() ? "its defaults" : e.job.allocator));
   e.assumptions.push_back(
@@ -120,18 +129,14 @@ Estimate summary(const Job& job, const DryRun& run, const Overhead& o) {
 
 }  // namespace
 
-Confidence confidence_of(const Job& job) { return job.run.fp8 ? Confidence::low : Confidence::high; }
+Confidence confidence_of(const Job& job) { return job.run.fp8 || !on_cuda(job) ? Confidence::low : Confidence::high; }
 
 std::string_view name_of(Confidence c) { return c == Confidence::low ? "low" : "high"; }
 
-Estimate assess(const Job& job) {
-  check_job(job);
-  return summary(job, DryRun(job), overhead_of(job));
-}
+Estimate assess(const Job& job) { return summary(job, DryRun(check_job(job)), overhead_of(job)); }
 
 Estimate estimate(const Job& job) {
-  check_job(job);
-  const DryRun run(job);
+  const DryRun run(check_job(job));
   const Overhead o = overhead_of(job);
   Estimate e = summary(job, run, o);
   e.first_step.peak = run.first_peak();
@@ -141,7 +146,7 @@ Estimate estimate(const Job& job) {
   if (job.run.checkpoint.kind != CheckpointKind::none) {
     Job plain = job;
     plain.run.checkpoint = {};
-    const DryRun without(plain);
+    const DryRun without(check_job(plain));
     e.without_checkpointing = Without{without.peak().tally.requested, without.held()};
   }
   e.tree = make_tree(kinds, run.peak().tally, o, e.counters);

@@ -20,7 +20,7 @@ Bytes held_with(const Job& job, std::int64_t layers, const Checkpointing& policy
   Job changed = job;
   changed.model.layers = layers;
   changed.run.checkpoint = policy;
-  return DryRun(changed).held();
+  return DryRun(check_job(changed)).held();
 }
 
 /// What one more layer holds: the difference of two depths, so that embeddings, head and loss drop out.
@@ -34,8 +34,9 @@ std::int64_t activation_bytes(const TrainOptions& r) {
   return item_size(autocast_type(r.precision).value_or(parameter_type(r.precision)));
 }
 
-FormulaRow fixed_row(const Job& job, std::int64_t parameters) {
-  const DryRun run(job);
+FormulaRow fixed_row(const CheckedJob& checked, std::int64_t parameters) {
+  const Job& job = checked.job();
+  const DryRun run(checked);
   Bytes gradients = storage_bytes(parameter_type(job.run.precision), trainable_count(job.model, job.run));
   if (freezes_model(job.run))
     gradients = storage_bytes(adapters_of(job.model, job.run).dtype, adapter_count(job.model, job.run));
@@ -89,7 +90,7 @@ Bytes boundaries(std::int64_t n, std::int64_t b, std::int64_t s, std::int64_t h,
 }
 
 Explanation explain(const Job& job) {
-  check_job(job);
+  const CheckedJob checked = check_job(job);
   if (job.model.two_stacks())
     throw UserError("the textbook's formulas describe one stack of layers, and this model has two", "--model",
                     "'vramplan estimate' and 'vramplan curve' run the whole step", Exit::usage);
@@ -99,7 +100,7 @@ Explanation explain(const Job& job) {
   const TrainOptions& r = job.run;
   const std::int64_t h = job.model.hidden, a = job.model.heads, b = r.micro_batch, s = r.seq, L = job.model.layers,
                      p = activation_bytes(r);
-  e.rows.push_back(fixed_row(job, e.parameters));
+  e.rows.push_back(fixed_row(checked, e.parameters));
   const Bytes layer = held_by_a_layer(job), all = held_with(job, L, {});
   e.rows.push_back(
       {"simple", "L b s h p", fmt::format("{} x {} x {} x {} x {}", L, b, s, h, p), simple_activations(L, b, s, h, p),

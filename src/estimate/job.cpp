@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "estimate/ranges.h"
 #include "train/checkpoint_policy.h"
 #include "train/trainer.h"
 #include "vramplan/base/error.h"
@@ -120,10 +121,6 @@ void check_prompt(const Job& job, Need need) {
   if (!r.prompt) return;
   const char* flag = r.prompt->prefix ? "--prefix-tuning" : "--prompt-tuning";
   need(!r.lora, "virtual tokens and adapters are not trained at once", flag, "leave out --lora");
-  need(r.prompt->tokens >= 1 && r.prompt->tokens <= 1 << 20 && r.prompt->projection >= 0 &&
-           r.prompt->projection <= 1 << 20,
-       "there may be 1 to 1,048,576 virtual tokens, and as wide a projection", flag,
-       fmt::format("for example {} 20", flag));
   need(job.model.architecture != Architecture::textbook, "the textbook block has no tokens", flag, "name a model");
   need(r.loss.form == LossForm::causal || r.loss.form == LossForm::shifted,
        "with virtual tokens the loss is the model's own", "--loss", "leave it out");
@@ -133,6 +130,8 @@ void check_prompt(const Job& job, Need need) {
 }
 
 }  // namespace
+
+bool on_cuda(const Job& job) { return !job.card || has_cuda(*job.card); }
 
 std::optional<std::int64_t> longest_allowed(const Job& job) {
   if (job.model.position != PositionKind::learned) return std::nullopt;
@@ -158,16 +157,20 @@ bool computes_in_bf16(const TrainOptions& run) {
   return autocast_type(run.precision).value_or(parameter_type(run.precision)) == DType::bf16;
 }
 
-void check_job(const Job& job) {
+namespace {
+
+/// Layers are cut, and adapters made, once before the run: what cannot be done says why itself.
+void check_layers(const Job& job) {
+  cut_layers(job.run.checkpoint, job.model.layers);
+  adapter_count(job.model, job.run);
+}
+
+void check_all(const Job& job) {
+  check_ranges(job);
   const TrainOptions& r = job.run;
   auto need = [](bool ok, const std::string& what, const char* where, const std::string& hint) {
     if (!ok) throw UserError(what, where, hint, Exit::usage);
   };
-  need(r.micro_batch >= 1 && r.micro_batch <= 1 << 24, "the micro-batch must be 1 to 16,777,216", "--micro-batch",
-       "give the sequences one card takes at a time");
-  need(r.seq >= 1, "the sequence length must be at least 1", "--seq", "give tokens per sequence: --seq 2048");
-  need(r.accumulate >= 1 && r.accumulate <= 100000, "micro-batches per step must be 1 to 100,000", "--accumulate",
-       "1 means no accumulation");
   const std::int64_t longest = longest_allowed(job).value_or(r.seq);
   need(r.seq <= longest,
        fmt::format("a sequence of {} is longer than the {} learned positions of the model leave room for", r.seq,
@@ -217,12 +220,25 @@ void check_job(const Job& job) {
   need(!on_embedding || (!r.lora->dora && !r.quant && r.lora->saved.empty()),
        "an adapter on the embedding goes with neither DoRA, nor few bits, nor modules trained whole here",
        "--lora targets", "leave the embedding out");
-  need(!r.lora || r.lora->rank <= 1 << 20, "the rank of an adapter must be 1 to 1,048,576", "--lora",
-       "for example r=16");
   need(r.checkpoint.kind != CheckpointKind::selective || job.model.decoder(),
        "parts of the layers are recomputed alone in decoder models only", "--checkpoint", "use per-layer or segments");
-  cut_layers(r.checkpoint, job.model.layers);
-  adapter_count(job.model, r);
+  check_layers(job);
+}
+
+}  // namespace
+
+CheckedJob check_job(Job job) {
+  check_all(job);
+  return CheckedJob(std::move(job));
+}
+
+std::string why_not_runnable(const Job& job) {
+  try {
+    check_all(job);
+    return {};
+  } catch (const UserError& e) {
+    return e.what();
+  }
 }
 
 }  // namespace vramplan

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
 namespace vramplan {
 namespace {
 
@@ -46,7 +44,7 @@ Use fused_optimizer(Job& j) {
 }
 
 Use expandable(Job& j) {
-  if (!j.allocator.empty()) return {};
+  if (!j.allocator.empty() || !on_cuda(j)) return {};
   j.allocator = "expandable_segments:True";
   return LeverUse{"--allocator expandable", "PYTORCH_ALLOC_CONF=expandable_segments:True"};
 }
@@ -92,7 +90,7 @@ Use chunked_loss(Job& j) {
 
 Use fused_loss(Job& j) {
   const bool amp = j.run.precision == Precision::amp_bf16 || j.run.precision == Precision::amp_fp16;
-  if (!plain_loss(j) || amp || j.run.loss.form == LossForm::smoothed) return {};
+  if (!plain_loss(j) || amp || !on_cuda(j) || j.run.loss.form == LossForm::smoothed) return {};
   j.run.loss = {LossForm::fused_linear};
   return LeverUse{"--loss fused-linear", "use_liger_kernel=True"};
 }
@@ -117,8 +115,9 @@ Use step_in_backward(Job& j) {
 
 Use eight_bit(Job& j) {
   Optimizer& o = j.run.optimizer;
-  if (!adam_like(o) || o.amsgrad || o.on_host) return {};
-  const bool had_form = std::exchange(o.form, OptimizerForm::foreach) != OptimizerForm::foreach;
+  if (!adam_like(o) || o.amsgrad || o.on_host || !on_cuda(j)) return {};
+  const bool had_form = o.form != usual_form(o, j.run.precision);
+  o.form = OptimizerForm::foreach;
   o.states = StateStorage::blockwise;
   return LeverUse{fmt::format("--optimizer {}8bit{}", o.kind == OptimizerKind::adamw ? "adamw" : "adam",
                               had_form ? " without --optimizer-form" : ""),
@@ -156,7 +155,7 @@ Use lora(Job& j) {
 }
 
 Use four_bit(Job& j) {
-  if (!freezes_model(j.run) || j.run.quant) return {};
+  if (!freezes_model(j.run) || j.run.quant || !on_cuda(j)) return {};
   j.run.quant = Quantisation{QuantKind::nf4};
   return LeverUse{"--quant nf4", "BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type=\"nf4\")"};
 }

@@ -61,7 +61,7 @@ class Walk {
 
 Timeline timeline_of(const Job& job, std::size_t samples) {
   if (samples == 0) throw std::invalid_argument("a timeline of no samples");
-  const DryRun run(job);
+  const DryRun run(check_job(job));
   const std::vector<Event>& events = run.ledger().events();
   const Ledger::Instant from = run.second_step().micro.front().forward, to = run.second_step().after;
   Walk walk(run.ledger());

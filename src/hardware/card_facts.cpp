@@ -90,6 +90,12 @@ class Sources {
   const ordered_json& card_;
 };
 
+Card known_by_id(std::string_view text, const std::string& id) {
+  for (Card& c : all_cards(text))
+    if (c.id == id) return std::move(c);
+  return {};
+}
+
 bool told_elsewhere(const std::string& field) {
   for (const char* f : {"driver_total_source", "runtime_total_source", "driver_total_basis", "usable_basis", "sources",
                         "verified_fields", "matrix_rate_basis", "conflicts", "total_variants"})
@@ -115,6 +121,9 @@ std::vector<CardFact> card_facts(std::string_view text, const std::string& id) {
         out.push_back({field, plain(value), std::string(unit_of(field)), sources.of(field)});
       }
     }
+    if (const Card one = known_by_id(text, id); !one.note.empty())
+      out.push_back({"planned as", fmt::format("{}, {:.0f}", one.usable.count() / kMiB, one.bandwidth_gbs), "MiB, GB/s",
+                     one.note});
     for (const ordered_json& v : card.value("total_variants", ordered_json::array()))
       out.push_back({v.at("kind").get<std::string>() + "_total_mib, " + v.at("when").get<std::string>(),
                      plain(v.at("mib")), "MiB", file.at("sources").value(v.at("source").get<std::string>(), "")});

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/suggest.h"
+#include "hardware/logical_devices.h"
 #include "vramplan/base/error.h"
 #include "vramplan/hardware/card.h"
 
@@ -29,7 +30,7 @@ std::string key_of(std::string_view name) {
   k.reserve(name.size());
   for (char c : name)
     if (const char folded = kFold[static_cast<unsigned char>(c)]) k += folded;
-  for (std::string_view maker : {"nvidia", "geforce"})
+  for (std::string_view maker : {"nvidia", "geforce", "apple"})
     if (k.starts_with(maker)) k.erase(0, maker.size());
   return k;
 }
@@ -57,21 +58,23 @@ Card card_of(const json& j) {
   c.usable = known ? Bytes(j.at("usable_mib").get<std::uint64_t>()) * kMiB : c.nominal;
   c.usable_basis = known ? j.value("usable_basis", "catalogue") : "advertised size: nothing better is known";
   c.bandwidth_gbs = j.value("bandwidth_gbs", 0.0);
-  c.l2 = Bytes(j.value("l2_mib", std::uint64_t{0})) * kMiB;
+  c.l2 = Bytes(static_cast<std::uint64_t>(j.value("l2_mib", 0.0) * static_cast<double>(kMiB)));  // some have 4.5
   c.bus_bits = j.value("memory_bus_bits", 0);
   c.clock_mhz = j.value("boost_mhz", 0);
   if (const auto rates = j.find("tflops_dense"); rates != j.end())
     c.tflops = {rates->value("fp32", 0.0), rates->value("fp16", 0.0), rates->value("bf16", 0.0),
                 rates->value("int8", 0.0)};
-  return c;
+  return one_device(std::move(c), j.value("logical_devices", 1), j.value("logical_device_kind", ""));
 }
 
 json catalogue(std::string_view text) {
   try {
-    return json::parse(text);
+    json file = json::parse(text);
+    if (file.is_object() && file.contains("gpus") && file["gpus"].is_array() && !file["gpus"].empty()) return file;
   } catch (const json::exception& e) {
     throw UserError(fmt::format("not valid JSON: {}", e.what()), "gpus.json", "restore data/gpus.json");
   }
+  throw UserError("there is no card in it", "gpus.json", "restore data/gpus.json");
 }
 
 const json* named(const json& gpus, const std::string& key) {
@@ -124,7 +127,8 @@ std::optional<Card> known_card(std::string_view text, const std::string& key) {
   return g ? std::optional(card_of(*g)) : std::nullopt;
 }
 
-/// The first meaning, when no other (but cards made for one machine) has less memory than that.
+/// The first meaning, when no other (but cards made for one machine) has less memory than that, or much more: a user
+/// who has the larger one must say so.
 Card only_size(std::string_view text, std::string_view name, const std::vector<std::string>& ids) {
   std::vector<Card> cards;
   std::string list;
@@ -133,12 +137,15 @@ Card only_size(std::string_view text, std::string_view name, const std::vector<s
       list += (list.empty() ? "" : ", ") + card->id;
       cards.push_back(*std::move(card));
     }
-  const bool safe = std::all_of(cards.begin(), cards.end(),
-                                [&](const Card& c) { return c.custom || c.nominal >= cards.front().nominal; });
+  const bool safe = std::all_of(cards.begin(), cards.end(), [&](const Card& c) {
+    const std::uint64_t first = cards.front().nominal.count(), n = c.nominal.count();
+    return c.custom || (n >= first && n <= first + first / 4);
+  });
   if (cards.empty() || !safe)
     throw UserError(fmt::format("'{}' could be several cards", name), "--gpu", "choose one of: " + list, Exit::usage);
-  cards.front().note =
-      fmt::format("'{}' is taken for {}; other cards of that name: {}", name, cards.front().name, list);
+  std::string& note = cards.front().note;
+  note = fmt::format("'{}' is taken for {}; other cards of that name: {}{}", name, cards.front().name, list,
+                     note.empty() ? "" : "; " + note);
   return cards.front();
 }
 
@@ -155,10 +162,10 @@ Card find_card(std::string_view text, std::string_view name) {
   const std::string key = key_of(name);
   if (const auto ids = meanings_of(text, key); !ids.empty()) return only_size(text, name, ids);
   if (auto card = known_card(text, key)) return *card;
-  throw UserError(
-      fmt::format("the card '{}' is not in the catalogue", name), "--gpu",
-      did_you_mean(name, card_names(text), "list cards with 'vramplan gpus', or give its memory: --gpu-memory 24GiB"),
-      Exit::usage);
+  throw UserError(fmt::format("the card '{}' is not in the catalogue", name), "--gpu",
+                  did_you_mean(name, card_names(text),
+                               "list cards with 'vramplan gpus', or give its memory: --gpu-memory 24GiB", Meant::card),
+                  Exit::usage);
 }
 
 std::vector<std::string> card_names(std::string_view text) {
@@ -170,28 +177,6 @@ std::vector<std::string> card_names(std::string_view text) {
       for (const json& a : g.at("aliases")) names.push_back(a.get<std::string>());
   }
   return names;
-}
-
-std::vector<Card> own_cards(std::string_view text, std::string_view where) {
-  const json file = json::parse(text, nullptr, false);
-  const json* list = file.is_array() ? &file : file.is_object() && file.contains("gpus") ? &file.at("gpus") : nullptr;
-  std::vector<Card> cards;
-  try {
-    if (!list || !list->is_array()) throw UserError("not a list of cards", std::string(where), "");
-    for (json card : *list) {
-      if (!card.contains("name") && card.contains("id")) card["name"] = card["id"];
-      if (!card.at("memory_bytes").is_number_unsigned())
-        throw UserError("memory_bytes must be a whole number above 0", std::string(where), "");
-      cards.push_back(card_of(card));
-      if (cards.back().usable == Bytes() || cards.back().usable > cards.back().nominal)
-        throw UserError(fmt::format("'{}' has no memory, or more usable than it has", cards.back().id),
-                        std::string(where), "");
-    }
-  } catch (const std::exception& e) {
-    throw UserError(fmt::format("not a file of cards: {}", e.what()), std::string(where),
-                    "write [{\"id\": \"my-card\", \"memory_bytes\": 25769803776}], with the fields of gpus.json");
-  }
-  return cards;
 }
 
 std::vector<Card> cuda_cards(const std::vector<Card>& cards) {

@@ -176,7 +176,7 @@ ShortRun short_run(Job job, std::size_t segments, std::int64_t size, bool checkp
         CheckpointKind::cuts, 0, asked.reentrant, {}, asked.on_host, std::vector<std::int64_t>(segments, size)};
   else
     job.run.checkpoint = {};
-  const DryRun run(job);
+  const DryRun run(check_job(std::move(job)));
   const StepMarks& step = run.second_step();
   ShortRun out;
   const Tally live = run.ledger().live(step.micro[0].forward);
@@ -226,7 +226,7 @@ std::string why_not_composable(const Job& job) {
 }
 
 Composition::Composition(const Job& job) : parts_(std::make_unique<Parts>()) {
-  check_job(job);
+  (void)check_job(job);
   if (const std::string why = why_not_composable(job); !why.empty())
     throw UserError("its layers cannot be composed: " + why, "composition", "run the whole step");
   parts_->job = job;

@@ -35,11 +35,7 @@ bool Sieve::too_large(const Job& job) {
   const bool masked = job.run.checkpoint.kind == CheckpointKind::per_layer &&
                       (job.run.attention == AttentionForm::eager || job.model.window);
   if (!job.card || masked || !known_kind(job.run.checkpoint.kind) || !why_not_composable(job).empty()) return false;
-  try {
-    check_job(job);
-  } catch (const UserError&) {
-    return false;  // the run itself says why
-  }
+  if (!why_not_runnable(job).empty()) return false;  // the run itself says why
   Job base = common(job);
   if (!batches_ || !(base.model == of_.model) || !(base.run == of_.run)) {
     batches_ = std::make_unique<MicroBatches>(base, from_, to_);

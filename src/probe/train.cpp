@@ -29,7 +29,7 @@ Tensor first_element(const Tensor& t) {
 template <class Rig>
 class Run {
  public:
-  Run(Rig& rig, const Job& job) : job_(job), backend_(rig.make()), trainer_(*backend_, job.model, job.run) {
+  Run(Rig& rig, const CheckedJob& job) : job_(job), backend_(rig.make()), trainer_(*backend_, job->model, job->run) {
     backend_->meter.follow(trainer_.ledger());
   }
 
@@ -54,7 +54,7 @@ class Run {
 
   /// Forward and backward of every micro-batch, without the optimizer; adds the gradients' checksums.
   void gradients(Gradients& out) {
-    for (std::int64_t i = 0; i < job_.run.accumulate; ++i) trainer_.forward_backward();
+    for (std::int64_t i = 0; i < job_->run.accumulate; ++i) trainer_.forward_backward();
     for (const Parameter& p : trainer_.weights().trainable)
       if (p.tensor->grad) {
         out.names.push_back(p.name);
@@ -64,15 +64,15 @@ class Run {
   }
 
  private:
-  const Job& job_;
+  CheckedJob job_;
   std::unique_ptr<typename Rig::Backend> backend_;
   Trainer trainer_;
   StepMarks marks_;
 };
 
-Job without_checkpointing(Job job) {
+CheckedJob without_checkpointing(Job job) {
   job.run.checkpoint = {};
-  return job;
+  return check_job(std::move(job));
 }
 
 ProbedTime quartiles(std::vector<double> seconds) {
@@ -113,7 +113,7 @@ ProbedTime time_steps(Run<Rig>& run, int steps) {
 
 /// Two passes on fresh weights each: the second sees whether random numbers went on alike.
 template <class Rig>
-Gradients two_passes(Rig& rig, const Job& job, bool change_a_bit) {
+Gradients two_passes(Rig& rig, const CheckedJob& job, bool change_a_bit) {
   Run run(rig, job);
   if (change_a_bit) run.change_a_bit();
   Gradients g;
@@ -123,8 +123,9 @@ Gradients two_passes(Rig& rig, const Job& job, bool change_a_bit) {
 }
 
 template <class Rig>
-void compare_gradients(Probe& out, Rig& rig, const Job& job, bool self_test) {
-  const Gradients with = two_passes(rig, job, false), without = two_passes(rig, without_checkpointing(job), false);
+void compare_gradients(Probe& out, Rig& rig, const CheckedJob& job, bool self_test) {
+  const Gradients with = two_passes(rig, job, false),
+                  without = two_passes(rig, without_checkpointing(job.job()), false);
   out.gradients = static_cast<std::int64_t>(with.sums.size());
   out.bitwise = with.sums == without.sums ? Bitwise::equal : Bitwise::different;
   for (std::size_t i = 0; i < std::min(with.sums.size(), without.sums.size()); ++i)
@@ -149,7 +150,7 @@ bool fits(const Rig& rig, const DryRun& predicted) {
 
 template <class Rig>
 void probe_on(Rig& rig, Probe& out, const ProbeOptions& options) {
-  const Job& job = out.job;
+  const CheckedJob job = check_job(out.job);
   const Bytes before = resident_now();
   const DryRun predicted(job);
   out.flops = predicted.flops();
@@ -160,8 +161,8 @@ void probe_on(Rig& rig, Probe& out, const ProbeOptions& options) {
     out.resident = resident_highest() > before ? resident_highest() - before : Bytes();
     out.time = time_steps(run, options.steps);
   }
-  if (job.run.checkpoint.kind == CheckpointKind::none) return;
-  const Job plain = without_checkpointing(job);
+  if (job->run.checkpoint.kind == CheckpointKind::none) return;
+  const CheckedJob plain = without_checkpointing(out.job);
   const DryRun without(plain);
   out.predicted_overhead = predicted.flops() / without.flops() - 1;
   if (!fits(rig, without)) return;
@@ -171,11 +172,11 @@ void probe_on(Rig& rig, Probe& out, const ProbeOptions& options) {
     out.without_checkpointing = time_steps(run, options.steps);
   }
   // A step in backward leaves no gradients to look at.
-  if (!job.run.optimizer.in_backward) compare_gradients(out, rig, job, options.self_test);
+  if (!job->run.optimizer.in_backward) compare_gradients(out, rig, job, options.self_test);
 }
 
 void predict_only(Probe& out) {
-  const DryRun predicted(out.job);
+  const DryRun predicted(check_job(out.job));
   for (const PhasePeak& p : predicted.phases())
     if (p.phase != Phase::init) out.phases.push_back({p.phase, p.peak, {}, {}, {}});
   out.events = static_cast<std::int64_t>(predicted.second_step().after);
@@ -210,7 +211,7 @@ std::string_view name_of(Bitwise b) {
 }
 
 Probe probe_train(const Job& asked, const ProbeOptions& options) {
-  check_job(asked);
+  (void)check_job(asked);
   if (asked.run.optimizer.on_host || asked.run.checkpoint.on_host)
     throw UserError("the probe moves nothing between card and host", "--offload", "leave it out", Exit::usage);
   if (asked.run.fp8 && options.on != ProbeOn::dry)

@@ -52,7 +52,8 @@ std::string Data::model(const std::string& name) const {
     throw UserError(
         fmt::format("no model preset is called '{}'", name), "--model",
         did_you_mean(name, known,
-                     "list presets with 'vramplan models', or read a file with --config path/to/config.json"),
+                     "list presets with 'vramplan models', or read a file with --config path/to/config.json",
+                     Meant::model),
         Exit::usage);
   return text("models/" + name + "/config.json");
 }

@@ -18,7 +18,7 @@ using nlohmann::ordered_json;
 
 Tally tally(const JsonObject& o, std::string_view key) {
   const ordered_json& v = o.raw(key);
-  if (!v.is_array() || v.size() < 2 || !v[0].is_number_integer() || !v[1].is_number_integer())
+  if (!v.is_array() || v.size() < 2 || !v[0].is_number_unsigned() || !v[1].is_number_unsigned())
     o.fail(key, "expected [requested, rounded]");
   return {Bytes(v[0].get<std::uint64_t>()), Bytes(v[1].get<std::uint64_t>())};
 }
@@ -32,6 +32,8 @@ std::vector<GoldenRow> rows(const ordered_json& list) {
   std::vector<GoldenRow> out;
   for (const ordered_json& r : list) {
     if (!r.is_array() || r.size() != 7) continue;
+    if (!r[5].is_number_integer() || !r[6].is_number_unsigned())
+      throw UserError("a tensor's count and bytes must be whole numbers", r.dump(), "record the case again");
     out.push_back({r[0].get<std::string>(), r[1].get<std::string>(), r[2].get<std::string>(), r[3].get<std::string>(),
                    r[4].dump(), r[5].get<std::int64_t>(), Bytes(r[6].get<std::uint64_t>())});
   }

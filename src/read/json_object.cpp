@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <limits>
+#include <unordered_set>
 
 #include "vramplan/base/error.h"
 
@@ -10,22 +12,85 @@ namespace vramplan {
 
 using nlohmann::ordered_json;
 
-ordered_json parse_json(std::string_view text, const std::string& where) {
-  std::vector<std::set<std::string>> keys;
-  auto watch = [&](int, ordered_json::parse_event_t event, ordered_json& value) {
-    if (event == ordered_json::parse_event_t::object_start) keys.emplace_back();
-    if (event == ordered_json::parse_event_t::object_end && !keys.empty()) keys.pop_back();
-    if (event == ordered_json::parse_event_t::key && !keys.empty() &&
-        !keys.back().insert(value.get<std::string>()).second)
-      throw UserError(fmt::format("the key '{}' stands twice in one object", value.get<std::string>()), where,
-                      "remove one of them");
-    return true;
-  };
-  try {
-    return ordered_json::parse(text, watch);
-  } catch (const ordered_json::exception& e) {
-    throw UserError(fmt::format("not valid JSON: {}", e.what()), where, "check the file with a JSON linter");
+namespace {
+
+/// Builds what nlohmann's own parser would, but appends keys instead of looking each up among those before it: many
+/// keys in one object cost no more than their text.
+class Builder final : public nlohmann::json_sax<ordered_json> {
+ public:
+  explicit Builder(const std::string& where) : where_(where) {}
+
+  bool null() override { return put(nullptr); }
+  bool boolean(bool v) override { return put(v); }
+  bool number_integer(std::int64_t v) override { return put(v); }
+  bool number_unsigned(std::uint64_t v) override { return put(v); }
+  bool number_float(double v, const std::string& text) override {
+    if (!std::isfinite(v)) throw broken(fmt::format("the number {} is out of range", text));
+    return put(v);
   }
+  bool string(std::string& v) override { return put(std::move(v)); }
+  bool binary(ordered_json::binary_t& v) override { return put(std::move(v)); }
+  bool start_object(std::size_t) override { return open(ordered_json::object()); }
+  bool start_array(std::size_t) override { return open(ordered_json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(std::string& name) override {
+    if (!keys_.back().insert(name).second)
+      throw UserError(fmt::format("the key '{}' stands twice in one object", printable(name)), where_,
+                      "remove one of them");
+    key_ = std::move(name);
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const ordered_json::exception& e) override {
+    throw broken(e.what());
+  }
+
+  /// A copy: each value knows its place in the copy.
+  ordered_json made() const { return root_; }
+
+ private:
+  UserError broken(const std::string& why) const {
+    return {fmt::format("not valid JSON: {}", printable(why)), where_, "check the file with a JSON linter"};
+  }
+  ordered_json* place(ordered_json&& value) {
+    if (open_.empty()) return &(root_ = std::move(value));
+    if (auto* const list = open_.back()->get_ptr<ordered_json::array_t*>()) {
+      list->push_back(std::move(value));
+      return &list->back();
+    }
+    auto& object = open_.back()->get_ref<ordered_json::object_t&>();
+    object.emplace_back(std::move(key_), std::move(value));
+    return &object.back().second;
+  }
+  template <class T>
+  bool put(T&& value) {
+    place(ordered_json(std::forward<T>(value)));
+    return true;
+  }
+  bool open(ordered_json&& value) {
+    open_.push_back(place(std::move(value)));
+    keys_.emplace_back();
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    keys_.pop_back();
+    return true;
+  }
+
+  const std::string& where_;
+  ordered_json root_;
+  std::vector<ordered_json*> open_;  ///< the last grows; those before it do not until it is closed
+  std::vector<std::unordered_set<std::string>> keys_;
+  std::string key_;
+};
+
+}  // namespace
+
+ordered_json parse_json(std::string_view text, const std::string& where) {
+  Builder builder(where);
+  ordered_json::sax_parse(text, &builder);
+  return builder.made();
 }
 
 JsonObject::JsonObject(const ordered_json& value, std::string where, std::string path)

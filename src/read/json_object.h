@@ -10,9 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.h"
+
 namespace vramplan {
 
-/// Parse text; duplicate keys, numbers out of range and broken syntax are errors. Throws UserError at `where`.
+/// Parse text, in time that grows with its length alone; duplicate keys, numbers out of range and broken syntax are
+/// errors. Throws UserError at `where`.
 nlohmann::ordered_json parse_json(std::string_view text, const std::string& where);
 
 class JsonObject {
@@ -36,7 +39,7 @@ class JsonObject {
 
   /// Keys that were never asked for.
   std::vector<std::string> unread() const;
-  std::string at(std::string_view key) const { return where_ + ": " + path_ + "." + std::string(key); }
+  std::string at(std::string_view key) const { return where_ + ": " + path_ + "." + printable(key); }
   [[noreturn]] void fail(std::string_view key, const std::string& what, const std::string& hint = {}) const;
 
  private:

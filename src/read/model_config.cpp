@@ -272,7 +272,7 @@ const Type& type_named(const JsonObject& o, const std::string& name) {
     names.emplace_back(t.name);
   }
   o.fail("model_type", fmt::format("the model_type '{}' is not modelled", name),
-         did_you_mean(name, names, fmt::format("known: {}", fmt::join(names, ", "))));
+         did_you_mean(name, names, fmt::format("known: {}", fmt::join(names, ", ")), Meant::model));
 }
 
 template <std::size_t N>

@@ -4,6 +4,7 @@
 
 #include "base/suggest.h"
 #include "read/json_object.h"
+#include "read/training_keys.h"
 #include "vramplan/base/error.h"
 
 namespace vramplan {
@@ -35,7 +36,7 @@ constexpr std::string_view kLengths[]{"max_length", "max_seq_length", "cutoff_le
 
 class Reading {
  public:
-  Reading(const json& file, const std::string& where) : o_(file, where), where_(where) {}
+  Reading(const json& file, const std::string& where) : file_(file), o_(file, where), where_(where) {}
 
   JobFile flags() {
     refuse_sharding();
@@ -51,13 +52,43 @@ class Reading {
     checkpointing();
     loss();
     if (o_.number_or("max_grad_norm", 1) > 0) give("--clip", fmt::format("{}", o_.number_or("max_grad_norm", 1)));
-    for (const char* key : {"torch_compile", "neftune_noise_alpha", "optim_args", "auto_find_batch_size"})
-      if (o_.has(key) && o_.raw(key) != json(false) && o_.raw(key) != json(""))
-        out_.warnings.push_back(fmt::format("{}: {} changes memory and is not modelled", where_, key));
+    if (o_.boolean_or("auto_find_batch_size", false))
+      warn("auto_find_batch_size", "lowers the batch after running out of memory: the one stated is planned");
+    account_for_keys();
     return std::move(out_);
   }
 
  private:
+  void warn(std::string_view key, std::string_view what) {
+    out_.warnings.push_back(fmt::format("{}: {}", o_.at(key), what));
+  }
+
+  static bool is_off(const json& value, std::string_view inert) {
+    return value.is_null() || value.empty() || value == json(false) || value == json(0) || value == json("") ||
+           value == json("no") || value == json("none") ||
+           (!inert.empty() && value.is_string() && value.get_ref<const std::string&>() == inert);
+  }
+  bool switched_off(std::string_view key) const {
+    return !key.empty() && o_.stated(key) && is_off(o_.has(key) ? o_.raw(key) : json(), {});
+  }
+
+  /// Every key was read, changes nothing, is warned of, or is an error.
+  void account_for_keys() {
+    for (const auto& [key, value] : file_.items()) {
+      const TrainingKey* const known = training_key(key);
+      if (known && (known->use == KeyUse::used || known->use == KeyUse::harmless)) continue;
+      if (is_off(value, known ? known->inert : std::string_view())) continue;
+      if (!known) {
+        warn(key, "the key is not known and was not read; if it changes memory, the estimate is off");
+      } else if (known->use == KeyUse::evaluation) {
+        warn(key, "evaluation between steps is not estimated; --evaluate adds a forward pass without its kept logits");
+      } else if (!switched_off(known->within)) {
+        o_.fail(key, fmt::format("{} changes the memory of a step and is not read here", key),
+                std::string(known->instead));
+      }
+    }
+  }
+
   void give(const char* flag, std::string value) { out_.flags.push_back({flag, std::move(value), where_}); }
 
   void refuse_sharding() const {
@@ -92,24 +123,44 @@ class Reading {
             did_you_mean(name, known, "give another, or leave it out and say --optimizer"));
   }
 
+  /// The new name of a setting wins over its old one, as in TrainingArguments.__post_init__.
+  std::string_view newer(std::string_view name, std::string_view old) const { return o_.has(name) ? name : old; }
+
   void checkpointing() {
-    if (!o_.boolean_or("gradient_checkpointing", false)) {
+    if (!o_.boolean_or(newer("activation_checkpointing", "gradient_checkpointing"), false)) {
       if (o_.boolean_or("use_cache", false)) give("--use-cache", "true");
       return;
     }
-    give("--checkpoint", "per-layer");
-    if (o_.has("gradient_checkpointing_kwargs") &&
-        o_.object("gradient_checkpointing_kwargs").boolean_or("use_reentrant", false))
-      give("--reentrant", "true");
+    const std::string_view key = newer("activation_checkpointing_kwargs", "gradient_checkpointing_kwargs");
+    if (o_.has(key))
+      checkpointing_with(o_.object(key), key);
+    else
+      give("--checkpoint", "per-layer");
+  }
+
+  /// modeling_utils.py, _set_gradient_checkpointing: every n-th layer, from the first on.
+  void checkpointing_with(const JsonObject& kwargs, std::string_view key) {
+    const std::int64_t n = kwargs.integer_or("every_n_layers", 1);
+    if (n < 1) kwargs.fail("every_n_layers", "must be at least 1", "1 checkpoints every layer");
+    give("--checkpoint", n == 1 ? std::string("per-layer") : fmt::format("every:{}", n));
+    if (kwargs.boolean_or("use_reentrant", false)) give("--reentrant", "true");
+    if (kwargs.boolean_or("offload", false)) give("--offload", "boundaries");
+    for (const char* harmless : {"preserve_rng_state", "determinism_check", "debug", "early_stop"})
+      kwargs.has(harmless);
+    for (const std::string& unknown : kwargs.unread())
+      warn(fmt::format("{}.{}", key, unknown), "the key is not known and was not read");
   }
 
   void loss() {
-    if (o_.boolean_or("use_liger_kernel", false))
+    if (o_.boolean_or("use_liger_kernel", false)) {
       give("--loss", "fused-linear");
-    else if (o_.number_or("label_smoothing_factor", 0) > 0)
+      warn("use_liger_kernel", "of its kernels only the fused linear loss is modelled: the others keep less");
+    } else if (o_.number_or("label_smoothing_factor", 0) > 0) {
       give("--loss", "smoothed");
+    }
   }
 
+  const json& file_;
   JsonObject o_;
   std::string where_;
   JobFile out_;

@@ -9,7 +9,7 @@ namespace vramplan {
 
 PredictedRun predict_run(const Job& job) {
   PredictedRun out{estimate(job), {{"forward", {}, {}}, {"backward", {}, {}}, {"optimizer", {}, {}}}};
-  const DryRun run(job);
+  const DryRun run(check_job(job));
   const KernelMemory kernels = KernelMemory::of_pytorch(overhead_of(job).workspace);
   for (const DryRun::AllocatorPhase& p : run.allocator_phases(parse_alloc_conf(job.allocator), kernels)) {
     const bool forward = p.phase == Phase::forward || p.phase == Phase::loss;

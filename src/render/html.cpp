@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "hardware/vendor.h"
 #include "render/page.h"
 #include "render/svg.h"
 #include "render/table.h"
@@ -24,18 +25,20 @@ std::string headline(const Estimate& e) {
   return out + "<br><span class=\"quiet\">" + escaped(job_line(e)) + "</span></p>";
 }
 
+const VendorWords& words_of_card(const Estimate& e) { return vendor_words(e.job.card ? e.job.card->vendor : ""); }
+
 /// What the card is filled with, or the peak alone when there is none.
 std::string bar(const Estimate& e) {
   const Bytes whole = std::max(e.job.card ? e.counters.capacity : Bytes(), e.tree.bytes);
   std::string pieces, rows;
   for (const ByteRow& r : e.tree.children) {
     const bool other = r.name.starts_with('[');
-    const std::string style = other ? "other" : dashed(r.name);
+    const std::string style = other ? "other" : dashed(r.name), name = escaped(row_name(r.name, words_of_card(e)));
     const double share =
         100 * static_cast<double>(r.bytes.count()) / static_cast<double>(std::max<std::uint64_t>(whole.count(), 1));
-    pieces += fmt::format("<i class=\"{}\" style=\"width:{:.3f}%\" title=\"{}\"></i>", style, share, escaped(r.name));
+    pieces += fmt::format("<i class=\"{}\" style=\"width:{:.3f}%\" title=\"{}\"></i>", style, share, name);
     rows += fmt::format("<tr><td><span class=\"key {}\"></span>{}</td>{}<td class=\"n\">{:.1f} %</td></tr>", style,
-                        escaped(r.name), bytes_cell(r.bytes), share);
+                        name, bytes_cell(r.bytes), share);
   }
   return fmt::format(
       "<h2>At the peak, in {}</h2><div class=\"bar\">{}</div><table id=\"tree\">{}<tr><th>device "
@@ -89,14 +92,15 @@ std::string tensors(const Estimate& e) {
 }
 
 std::string counters(const Estimate& e) {
+  const VendorWords& words = words_of_card(e);
   std::string out = "<h2>As tools count it</h2><table id=\"counters\">";
-  auto row = [&](const char* name, Bytes b, const char* tool) {
+  auto row = [&](const char* name, Bytes b, const std::string& tool) {
     out += fmt::format("<tr id=\"{}\"><td>{}</td>{}<td class=\"quiet\">{}</td></tr>", dashed(name), name, bytes_cell(b),
                        tool);
   };
-  row("allocated", e.counters.allocated, "torch.cuda.max_memory_allocated");
-  row("reserved", e.counters.reserved, "torch.cuda.max_memory_reserved");
-  row("device used", e.counters.device_used, "nvidia-smi, of the process");
+  row("allocated", e.counters.allocated, std::string(words.allocated));
+  row("reserved", e.counters.reserved, std::string(words.reserved));
+  row("device used", e.counters.device_used, fmt::format("{}, of the process", words.monitor));
   if (e.job.card) row("capacity", e.counters.capacity, "what the process may use; decides");
   out += "</table><h2>Peak of each phase</h2><table id=\"phases\">";
   for (const PhasePeak& p : e.phases)

@@ -161,21 +161,43 @@ std::string validate_json(const std::vector<ValidatedGroup>& groups) {
   return document_text(j);
 }
 
+namespace {
+
+/// "8.0"; empty for a card without CUDA.
+std::string capability_text(const Card& c) {
+  return c.compute_capability > 0 ? fmt::format("{}.{}", c.compute_capability / 10, c.compute_capability % 10)
+                                  : std::string();
+}
+
+}  // namespace
+
 std::string cards_json(const std::vector<Card>& cards) {
   json j = document("gpus");
   j["gpus"] = json::array();
   for (const Card& c : cards)
-    j["gpus"].push_back({{"id", c.id},
-                         {"name", c.name},
-                         {"vendor", c.vendor},
-                         {"architecture", c.architecture},
-                         {"class", c.category},
-                         {"launch_year", c.launch_year},
-                         {"memory_bytes", c.nominal.count()},
-                         {"usable", c.usable.count()},
-                         {"usable_basis", c.usable_basis},
-                         {"bandwidth_gbs", c.bandwidth_gbs},
-                         {"bf16_tflops", c.tflops.bf16}});
+    j["gpus"].push_back(
+        {{"id", c.id},
+         {"name", c.name},
+         {"vendor", c.vendor},
+         {"architecture", c.architecture},
+         {"class", c.category},
+         {"launch_year", c.launch_year},
+         {"memory_bytes", c.nominal.count()},
+         {"usable", c.usable.count()},
+         {"usable_basis", c.usable_basis},
+         {"bandwidth_gbs", c.bandwidth_gbs},
+         {"bf16_tflops", c.tflops.bf16},
+         {"tflops",
+          {{"fp32", c.tflops.fp32}, {"fp16", c.tflops.fp16}, {"bf16", c.tflops.bf16}, {"int8", c.tflops.int8}}},
+         {"compute_capability", capability_text(c)},
+         {"multiprocessors", c.multiprocessors},
+         {"driver_total", c.driver_total.count()},
+         {"driver_total_basis", c.driver_basis},
+         {"l2", c.l2.count()},
+         {"memory_bus_bits", c.bus_bits},
+         {"boost_mhz", c.clock_mhz},
+         {"status", c.custom ? "custom" : "sold"},
+         {"note", c.note}});
   return document_text(j);
 }
 

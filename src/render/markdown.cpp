@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "hardware/vendor.h"
 #include "render/rehearsal.h"
 #include "render/table.h"
 
@@ -64,7 +65,8 @@ std::string estimate_markdown(const Estimate& e, const std::string& command) {
   out += "\n" + cell(job_line(e)) + "\n" + code(command);
   std::vector<std::pair<std::string, Bytes>> rows;
   for (const ByteRow& r : e.tree.children)
-    if (r.bytes > Bytes()) rows.emplace_back(r.name, r.bytes);
+    if (r.bytes > Bytes())
+      rows.emplace_back(row_name(r.name, vendor_words(e.job.card ? e.job.card->vendor : "")), r.bytes);
   rows.emplace_back("device used", e.tree.bytes);
   out += bytes_table(fmt::format("at the peak, in {}", name_of(e.peak_phase)), rows);
   rows = {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "hardware/vendor.h"
 #include "render/advice.h"
 #include "render/segments.h"
 #include "train/words.h"
@@ -59,12 +60,22 @@ std::string bar(double share, bool utf8) {
   return out;
 }
 
+const VendorWords& words_for(const Estimate& e) { return vendor_words(e.job.card ? e.job.card->vendor : ""); }
+
+/// "max_memory_reserved" of "torch.cuda.max_memory_reserved".
+std::string short_counter(std::string_view counter) {
+  constexpr std::string_view kPrefix = "torch.cuda.";
+  if (counter.starts_with(kPrefix)) counter.remove_prefix(kPrefix.size());
+  return std::string(counter);
+}
+
 std::string breakdown(const Estimate& e, const TextStyle& style) {
   Table t({false, true, true, false});
   const auto whole = static_cast<double>(std::max<std::uint64_t>(e.tree.bytes.count(), 1));
   for (const ByteRow& r : e.tree.children) {
     const double share = static_cast<double>(r.bytes.count()) / whole;
-    t.add({r.name, format_bytes(r.bytes, style.unit), fmt::format("{:.1f} %", 100 * share), bar(share, style.utf8)});
+    t.add({row_name(r.name, words_for(e)), format_bytes(r.bytes, style.unit), fmt::format("{:.1f} %", 100 * share),
+           bar(share, style.utf8)});
   }
   t.add({"device used", format_bytes(e.tree.bytes, style.unit), "", ""});
   return fmt::format("\nAt the peak, in {}:\n{}", name_of(e.peak_phase), t.str());
@@ -72,9 +83,10 @@ std::string breakdown(const Estimate& e, const TextStyle& style) {
 
 std::string counters(const Estimate& e, const TextStyle& style) {
   Table t({false, true, false});
-  t.add({"allocated", format_bytes(e.counters.allocated, style.unit), "max_memory_allocated"});
-  t.add({"reserved", format_bytes(e.counters.reserved, style.unit), "max_memory_reserved"});
-  t.add({"device used", format_bytes(e.counters.device_used, style.unit), "nvidia-smi; this one decides"});
+  t.add({"allocated", format_bytes(e.counters.allocated, style.unit), short_counter(words_for(e).allocated)});
+  t.add({"reserved", format_bytes(e.counters.reserved, style.unit), short_counter(words_for(e).reserved)});
+  t.add({"device used", format_bytes(e.counters.device_used, style.unit),
+         fmt::format("{}; this one decides", words_for(e).monitor)});
   t.add({"in step 1", format_bytes(e.first_step.allocated, style.unit),
          fmt::format("allocated; {} reserved", format_bytes(e.first_step.reserved, style.unit))});
   if (e.host > Bytes()) t.add({"host", format_bytes(e.host, style.unit), "optimizer states and weights kept there"});

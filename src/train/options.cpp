@@ -48,4 +48,10 @@ bool Lora::targets_module(const std::string& path) const {
 
 bool has_master_weights(Precision p) { return p == Precision::mixed_bf16 || p == Precision::mixed_fp16; }
 
+OptimizerForm usual_form(const Optimizer& o, Precision precision) {
+  const bool torch = o.kind == OptimizerKind::adam || o.kind == OptimizerKind::adamw || o.kind == OptimizerKind::sgd;
+  const bool fused = has_master_weights(precision) && torch && o.states == StateStorage::as_parameter && !o.on_host;
+  return fused ? OptimizerForm::fused : OptimizerForm::foreach;
+}
+
 }  // namespace vramplan

@@ -33,13 +33,9 @@ ValidatedCase validate_measurement(const MeasuredRow& row) {
   Job job;
   job.model = row.config;
   job.run = row.options;
-  try {
-    check_job(job);
-  } catch (const UserError& e) {
-    c.not_expressed = e.what();
-    return c;
-  }
-  const DryRun run(job);
+  c.not_expressed = why_not_runnable(job);
+  if (!c.not_expressed.empty()) return c;
+  const DryRun run(check_job(job));
   const Overhead o = overhead_of(job);
   const ReplayPeaks peaks = run.replay({}, o.workspace)->peaks;
   c.parameters_exact = c.held_exact = true;

@@ -24,7 +24,7 @@ namespace vramplan {
 namespace {
 
 struct Run {
-  explicit Run(const GoldenCase& g) : trainer(backend, g.config, g.options), steps{trainer.step(), trainer.step()} {}
+  explicit Run(const CheckedJob& job) : trainer(backend, job->model, job->run), steps{trainer.step(), trainer.step()} {}
   DryBackend backend;
   Trainer trainer;
   std::array<StepMarks, 2> steps;
@@ -48,6 +48,13 @@ struct Run {
     return {after.requested - before.requested, after.rounded - before.rounded};
   }
 };
+
+CheckedJob checked(const GoldenCase& g) {
+  Job job;
+  job.model = g.config;
+  job.run = g.options;
+  return check_job(std::move(job));
+}
 
 struct Field {
   std::string_view name;
@@ -126,7 +133,7 @@ ValidatedCase validate_case(const GoldenCase& g) {
   v.id = g.id;
   v.not_expressed = g.not_expressed;
   if (!g.not_expressed.empty()) return v;
-  const Run run(g);
+  const Run run(checked(g));
   const std::int64_t base = parameter_count(g.config);
   const std::int64_t adapters = adapter_count(g.config, g.options);
   v.parameters_exact = base + adapters == g.parameters && trainable_count(g.config, g.options) == g.trainable;
@@ -153,7 +160,7 @@ ValidatedCase validate_case(const GoldenCase& g) {
 std::vector<std::string> differing_tensors(const GoldenCase& g) {
   std::vector<std::string> out;
   if (!g.not_expressed.empty()) return out;
-  const Run run(g);
+  const Run run(checked(g));
   const Ledger& l = run.trainer.ledger();
   compare_rows("held after forward", rows_at(l, run.steps[0].micro[0].backward, true), rows_of(g.held_rows), out);
   const auto peak = l.peak(run.steps[1].micro[0].forward, run.steps[1].end);
@@ -188,7 +195,7 @@ CounterErrors validate_counters(const GoldenCase& g, const GoldenCounters& c) {
   }
   GoldenCase on_card = g;
   on_card.options.device = c.device;
-  const Run run(on_card);
+  const Run run(checked(on_card));
   Replay replay(run.trainer.ledger(), {}, KernelMemory::of_pytorch(workspace_bytes(c.device.compute_capability)));
   replay.run(run.steps[1].micro[0].forward);
   replay.reset_peaks();
@@ -246,10 +253,15 @@ void summarise(ValidatedGroup& group) {
 
 std::vector<std::string> lines_of(const std::string& path) {
   std::ifstream file(path);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    throw UserError("this is a folder, not a file", path, "name the files in it: " + path + "/*.jsonl");
   if (!file) throw UserError("the file cannot be read", path, "check the path");
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);)
     if (line.find_first_not_of(" \t\r") != std::string::npos) lines.push_back(line);
+  if (lines.empty())
+    throw UserError("the file is empty: nothing was checked", path, "give golden files, a case a line");
   return lines;
 }
 
@@ -273,12 +285,12 @@ std::vector<ValidatedGroup> validate_file(const std::string& path, const JobOfRo
     ValidatedCase tensors;
     std::vector<std::pair<std::string, CounterErrors>> cards;
   };
-  if (!lines.empty() && job_of && is_watched(lines.front())) {
+  if (job_of && is_watched(lines.front())) {
     std::vector<ValidatedGroup> groups = validate_watched(lines, path, job_of);
     for (ValidatedGroup& g : groups) summarise(g);
     return groups;
   }
-  if (!lines.empty() && is_measurement(lines.front())) return validate_measurements(lines, path);
+  if (is_measurement(lines.front())) return validate_measurements(lines, path);
   std::vector<Line> done(lines.size());
   parallel_for(lines.size(), [&](std::size_t i) {
     const std::string where = fmt::format("{}:{}", path, i + 1);

@@ -109,7 +109,7 @@ TEST_CASE("errors say what, where and the next step") {
                        Row{"estimate --model gpt2 --seq 2048", "at most --seq 1024"},
                        Row{"estimate --model gpt2 --seq 8 --gpu a100", "a100-sxm4-40gb"},
                        Row{"estimate --model gpt2 --seq 8 --segments 13", "ask for 1 to 12"},
-                       Row{"estimate --model gpt2 --seq 8 --precision fp17", "did you mean 'fp16'?"},
+                       Row{"estimate --model gpt2 --seq 8 --precision fp17", "known: fp32"},
                        Row{"estimate --model gpt2 --seq 8 --segments 2 --checkpoint per-layer", "exclude each other"},
                        Row{"estimate --layers 2 --seq 8", "--hidden"},
                        Row{"estimate --model gpt2 --seq 8 --score-copies 1", "--attention eager"},

@@ -32,7 +32,7 @@ TEST_CASE("phases peak where PyTorch's do") {
       Job job;
       job.model = g.config;
       job.run = g.options;
-      const auto phases = DryRun(job).phases();
+      const auto phases = DryRun(check_job(job)).phases();
       const GoldenStep& step = (*g.steps)[1];
       CHECK(highest(phases, {Phase::forward, Phase::loss}) == step.peak_forward.requested);
       CHECK(highest(phases, {Phase::backward, Phase::recompute}) == step.peak_backward.requested);

@@ -47,8 +47,8 @@ TEST_CASE("a short name for cards of several sizes lists them, a typo suggests")
   CHECK(find_card(text(), "h100").note.find("h100-nvl-94gb") != std::string::npos);
   for (const char* two_sizes : {"v100", "rtx 3060", "p100"}) CHECK_THROWS_AS(find_card(text(), two_sizes), UserError);
   try {
-    find_card(text(), "rtx-4900");
-    FAIL("rtx-4900 was taken");
+    find_card(text(), "rxt-4090");
+    FAIL("rxt-4090 was taken");
   } catch (const UserError& e) {
     CHECK(e.hint.find("did you mean 'rtx-4090'?") != std::string::npos);
   }

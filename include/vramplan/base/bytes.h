@@ -53,7 +53,8 @@ class Bytes {
 inline constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
 
 /// "80GiB", "24 GB", "1.5TiB", "4096" (bytes). Binary and decimal prefixes are kept apart; a bare "G" is
-/// refused because it could mean either. Throws UserError.
+/// refused because it could mean either. A part of a byte is let go of where a unit is given, an error where not.
+/// Throws UserError.
 Bytes parse_bytes(std::string_view text);
 
 /// Binary prefixes with two decimals: "512 B", "1.50 KiB", "79.15 GiB". Reads back to within half a unit.
@@ -65,7 +66,8 @@ std::string format_bytes(Bytes b, ByteUnit unit);
 std::string format_gib(Bytes b);
 
 /// "7B", "124M", "8Ki", "1.5K", "4096". A bare lower-case "8k" could be 8000 or 8192 and is refused with both
-/// spellings. `what` names the value in the error. Throws UserError.
+/// spellings; so is what is not whole: "1.5Ki" is 1536, "1.024" is none. `what` names the value in the error. Throws
+/// UserError.
 std::int64_t parse_count(std::string_view text, std::string_view what);
 /// 1234567 as "1,234,567".
 std::string format_count(std::int64_t n);

@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "vramplan/hardware/calibration.h"
@@ -34,6 +35,8 @@ struct Job {
   std::vector<GivenFlag> given;          ///< the flags that make this job again; empty for one that was not read
 };
 
+/// Whether the job's card is NVIDIA's, as a card by its size and no card at all are taken to be.
+bool on_cuda(const Job& job);
 /// The longest sequence that learned positions allow beside virtual tokens; nothing where positions are not learned.
 std::optional<std::int64_t> longest_allowed(const Job& job);
 /// Another sequence length.
@@ -46,7 +49,21 @@ void set_card(Job& job, const Card& card);
 /// Whether anything in the job is multiplied in bf16.
 bool computes_in_bf16(const TrainOptions& run);
 
-/// Whether the job can be run at all, asked once before any dry step. Throws UserError that names the flag to change.
-void check_job(const Job& job);
+/// A job that can be run: only the check makes one, and steps are run of nothing else.
+class CheckedJob {
+ public:
+  const Job& job() const { return job_; }
+  const Job* operator->() const { return &job_; }
+
+ private:
+  explicit CheckedJob(Job job) : job_(std::move(job)) {}
+  friend CheckedJob check_job(Job job);
+  Job job_;
+};
+
+/// Throws UserError that names the flag to change when the job cannot be run or is not modelled.
+[[nodiscard]] CheckedJob check_job(Job job);
+/// What the check would say; empty when the job can be run.
+std::string why_not_runnable(const Job& job);
 
 }  // namespace vramplan

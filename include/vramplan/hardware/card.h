@@ -50,12 +50,15 @@ Card find_card(std::string_view text, std::string_view name);
 /// Ids and other names of all cards, as a user may write them.
 std::vector<std::string> card_names(std::string_view text);
 
-/// Cards of the user's own, in the form of gpus.json or as a list: "id" and "memory_bytes" are needed. Throws
-/// UserError.
+/// Cards of the user's own, in the form of 'gpus --json', of gpus.json or as a list: "id" and "memory_bytes" are
+/// needed, and every other field is read or refused by its name. Throws UserError.
 std::vector<Card> own_cards(std::string_view text, std::string_view where);
 
 /// A slice by its profile ("3g.40gb"). Throws UserError for a card that has none such.
 Card mig_slice(const Card& card, std::string_view profile);
+
+/// Whether it is NVIDIA's, or a card whose maker nobody said: what the model of memory was made and checked for.
+bool has_cuda(const Card& card);
 
 /// One field of a card with its unit and where the figure is from.
 struct CardFact {

@@ -142,5 +142,8 @@ DType unquantised_type(const TrainOptions& o);
 /// The type of the autocast region, if there is one.
 std::optional<DType> autocast_type(Precision p);
 bool has_master_weights(Precision p);
+/// The form that an optimizer takes when nobody says which: PyTorch's foreach, but with fp32 master weights the fused
+/// one, as Apex, DeepSpeed and Megatron, which keep these, update them without a copy.
+OptimizerForm usual_form(const Optimizer& optimizer, Precision precision);
 
 }  // namespace vramplan
