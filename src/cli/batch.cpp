@@ -9,6 +9,7 @@
 #include "base/version.h"
 #include "cli/interrupt.h"
 #include "cli/job_reader.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/values.h"
 #include "read/data.h"
@@ -50,7 +51,8 @@ class BatchCommand final : public Command {
     return {{"file", "FILE", "CSV, a JSON array or JSON lines; '-' reads standard input", &words_},
             {"--csv", "", "a line a job (the default)", &csv_},
             {"--jsonl", "", "an object a line", &jsonl_},
-            {"--xlsx", "FILE", "also write a workbook: a row a job, and live formulas for the first", &xlsx_},
+            {"--xlsx", "FILE", "also write a workbook: a row a job, and live formulas for the first", &xlsx_, "Options",
+             false, true},
             {"--jobs", "N", "threads (default: all cores)", &jobs_}};
   }
 
@@ -62,8 +64,8 @@ class BatchCommand final : public Command {
       throw UserError("threads are 1 to 1024", "--jobs", "leave it out for all cores", Exit::usage);
     std::ifstream file;
     if (words_[0] != "-") {
+      check_readable(words_[0]);
       file.open(words_[0], std::ios::binary);
-      if (!file) throw UserError("cannot be read", words_[0], "check the name, or use '-' for standard input");
     }
     std::istream& in = words_[0] == "-" ? std::cin : file;
     const auto rows = open_rows(in, words_[0]);
@@ -108,8 +110,8 @@ class BatchCommand final : public Command {
     JobReader reader(context);
     const bool array = context.json && !jsonl_, lines = jsonl_;
     std::size_t done = 0, failed = 0;
-    if (!array && !lines) fmt::print("row,id,name,{},error\n", flat_csv_header());
-    if (array) fmt::print("[");
+    if (!array && !lines) print(fmt::format("row,id,name,{},error\n", flat_csv_header()));
+    if (array) print("[");
     for (bool more = true; more && !Interrupt::asked();) {
       std::vector<InputRow> block(kBlock);
       std::size_t n = 0;
@@ -122,12 +124,12 @@ class BatchCommand final : public Command {
         write(a, array, lines, ++done);
         failed += !a.error.empty();
       }
-      std::fflush(stdout);
+      finish_output();
       progress.at(done);
     }
-    if (array) fmt::print("\n]\n");
+    if (array) print("\n]\n");
     if (!xlsx_.empty() && first_) write_workbook(context);
-    if (failed) fmt::print(stderr, "vramplan: {} of {} rows failed: see 'error' in each\n", failed, done);
+    if (failed) tell(fmt::format("vramplan: {} of {} rows failed: see 'error' in each\n", failed, done));
     return Interrupt::asked() ? Exit::interrupted : failed ? Exit::bad_input : Exit::fits;
   }
 
@@ -138,15 +140,16 @@ class BatchCommand final : public Command {
   }
 
   void write_workbook(const Context& context) {
-    write_xlsx({estimate(*first_), cuda_cards(all_cards(Data(context.data_dir).gpus())), std::move(kept_),
-                context.command, version_text()},
-               xlsx_);
+    write_bytes(context, xlsx_,
+                xlsx_of({estimate(*first_), cuda_cards(all_cards(Data(context.data_dir).gpus())), std::move(kept_),
+                         context.command, version_text()}));
   }
 
   static void write(const Answer& a, bool array, bool lines, std::size_t row) {
     const std::vector<json> values = a.values.empty() ? std::vector<json>(flat_columns().size()) : a.values;
     if (!array && !lines) {
-      fmt::print("{},{},{},{},{}\n", row, csv_text(a.id), csv_text(a.name), flat_csv_row(values), csv_text(a.error));
+      print(fmt::format("{},{},{},{},{}\n", row, csv_text(a.id), csv_text(a.name), flat_csv_row(values),
+                        csv_text(a.error)));
       return;
     }
     json j{{"row", row}, {"id", a.id}, {"name", a.name}};
@@ -154,9 +157,9 @@ class BatchCommand final : public Command {
     j["error"] = a.error.empty() ? json() : json(a.error);
     const std::string text = j.dump(-1, ' ', false, json::error_handler_t::replace);
     if (array)
-      fmt::print("{}{}", row == 1 ? "\n" : ",\n", text);
+      print(fmt::format("{}{}", row == 1 ? "\n" : ",\n", text));
     else
-      fmt::print("{}\n", text);
+      print(fmt::format("{}\n", text));
   }
 
   std::vector<std::string> words_;

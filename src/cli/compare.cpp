@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cli/job_flags.h"
+#include "cli/output.h"
 
 namespace vramplan {
 namespace {
@@ -40,7 +41,7 @@ class CompareCommand final : public Command {
     JobFlags second = changed ? first : job_of(files_[1], context);
     second.change(context.rest);
     const Comparison c = compare(first.job(context), second.job(context), changes_between(first, second, context));
-    fmt::print("{}", context.json ? compare_json(c) : compare_table(c));
+    print(context.json ? compare_json(c) : compare_table(c));
     return Exit::fits;
   }
 

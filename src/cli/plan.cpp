@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/job_flags.h"
+#include "cli/output.h"
 #include "cli/sweep.h"
 #include "cli/values.h"
 #include "read/data.h"
@@ -72,7 +73,7 @@ class PlanCommand final : public Command {
     if (max_ == "seq" && !job_.given("--seq")) job_.set("--seq", multiple_.empty() ? "1" : multiple_);
     const Job job = job_.job(context);
     const Plan plan = answer(job, context);
-    fmt::print("{}", context.json ? plan_json(plan, job) : plan_table(plan, all_));
+    print(context.json ? plan_json(plan, job) : plan_table(plan, all_));
     return plan.answer ? Exit::fits : Exit::does_not_fit;
   }
 
@@ -100,7 +101,7 @@ class PlanCommand final : public Command {
 
   Exit sweep(const Context& context) {
     const SweepTable table = run_sweep(job_, sweep_, context);
-    fmt::print("{}", csv_ ? sweep_csv(table) : context.json ? sweep_json(table) : sweep_text(table));
+    print(csv_ ? sweep_csv(table) : context.json ? sweep_json(table) : sweep_text(table));
     return table.complete ? Exit::fits : Exit::interrupted;
   }
 

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/job_flags.h"
+#include "cli/output.h"
 #include "read/data.h"
 #include "render/document.h"
 #include "render/flat.h"
@@ -30,15 +31,15 @@ class SheetCommand final : public Command {
   std::vector<Flag> flags() override {
     std::vector<Flag> all = job_.flags();
     all.push_back({"--gpus", "A,B,C", "the cards, as --gpu names them", &gpus_, "Card"});
-    all.push_back({"--xlsx", "FILE", "also write a workbook with live formulas", &xlsx_, "Output"});
+    all.push_back({"--xlsx", "FILE", "also write a workbook with live formulas", &xlsx_, "Output", false, true});
     all.push_back({"--csv", "", "rows of stable columns, for spreadsheets", &csv_, "Output"});
     return all;
   }
   Exit run(const Context& context) override {
     job_.complete(context);
     const std::vector<Row> rows = answer(context);
-    if (!xlsx_.empty()) write_xlsx(workbook(rows, context), xlsx_);
-    fmt::print("{}", csv_ ? csv(rows) : context.json ? document_of(rows) : table(rows));
+    if (!xlsx_.empty()) write_bytes(context, xlsx_, xlsx_of(workbook(rows, context)));
+    if (xlsx_ != "-") print(csv_ ? csv(rows) : context.json ? document_of(rows) : table(rows));
     return Exit::fits;
   }
 

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "cli/job_flags.h"
+#include "cli/output.h"
 #include "read/allocator_trace.h"
 #include "read/data.h"
 #include "read/job_file.h"
@@ -44,7 +45,7 @@ class ValidateCommand final : public Command {
     std::vector<const std::string*> file_of;
     for (const std::string& f : files_)
       for (ValidatedGroup& g : validate_file(f, job_of)) groups.push_back(std::move(g)), file_of.push_back(&f);
-    fmt::print("{}", context.json ? validate_json(groups) : validate_table(groups));
+    print(context.json ? validate_json(groups) : validate_table(groups));
     if (!context.json && worst > 0) show_worst(groups, file_of, static_cast<std::size_t>(worst));
     const bool good = std::all_of(groups.begin(), groups.end(), within_bounds);
     return good ? Exit::fits : Exit::check_failed;
@@ -64,15 +65,14 @@ class ValidateCommand final : public Command {
     std::stable_sort(found.begin(), found.end(),
                      [](const Found& a, const Found& b) { return std::abs(a.c->worst) > std::abs(b.c->worst); });
     found.resize(std::min(found.size(), n));
-    if (found.empty()) fmt::print("\nEvery expressed case is exact to the byte.\n");
+    if (found.empty()) print(fmt::format("\nEvery expressed case is exact to the byte.\n"));
     for (const Found& f : found) {
-      fmt::print("\n{}: {:+.4f} % at {} (ours {} B, PyTorch {} B)\n", f.c->id, 100 * f.c->worst, f.c->worst_where,
-                 f.c->found.count(), f.c->expected.count());
-      std::istringstream lines(read_file(*f.file));
-      for (std::string line; std::getline(lines, line);) {
+      print(fmt::format("\n{}: {:+.4f} % at {} (ours {} B, PyTorch {} B)\n", f.c->id, 100 * f.c->worst,
+                        f.c->worst_where, f.c->found.count(), f.c->expected.count()));
+      for (const std::string& line : read_lines(*f.file)) {
         if (line.find("\"" + f.c->id + "\"") == std::string::npos) continue;
         if (is_allocator_trace(line) || is_measurement(line) || is_watched(line)) break;
-        for (const std::string& d : differing_tensors(read_golden(line, *f.file))) fmt::print("    {}\n", d);
+        for (const std::string& d : differing_tensors(read_golden(line, *f.file))) print(fmt::format("    {}\n", d));
         break;
       }
     }

@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "read/text_file.h"
+
 #include "vramplan/base/error.h"
 
 namespace vramplan {
@@ -11,6 +13,7 @@ namespace vramplan {
 using nlohmann::ordered_json;
 
 ordered_json parse_json(std::string_view text, const std::string& where) {
+  check_nesting(text, where);
   std::vector<std::set<std::string>> keys;
   auto watch = [&](int, ordered_json::parse_event_t event, ordered_json& value) {
     if (event == ordered_json::parse_event_t::object_start) keys.emplace_back();

@@ -15,6 +15,7 @@
 #include "base/parallel.h"
 #include "estimate/overhead.h"
 #include "read/allocator_trace.h"
+#include "read/text_file.h"
 #include "train/trainer.h"
 #include "validate/measured.h"
 #include "validate/watched.h"
@@ -244,15 +245,6 @@ void summarise(ValidatedGroup& group) {
   group.bias /= static_cast<double>(errors.size());
 }
 
-std::vector<std::string> lines_of(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw UserError("the file cannot be read", path, "check the path");
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);)
-    if (line.find_first_not_of(" \t\r") != std::string::npos) lines.push_back(line);
-  return lines;
-}
-
 std::vector<ValidatedGroup> validate_measurements(const std::vector<std::string>& lines, const std::string& path) {
   std::vector<MeasuredRow> rows(lines.size());
   std::vector<ValidatedCase> cases(lines.size());
@@ -268,7 +260,7 @@ std::vector<ValidatedGroup> validate_measurements(const std::vector<std::string>
 }  // namespace
 
 std::vector<ValidatedGroup> validate_file(const std::string& path, const JobOfRow& job_of) {
-  const std::vector<std::string> lines = lines_of(path);
+  const std::vector<std::string> lines = read_lines(path);
   struct Line {
     ValidatedCase tensors;
     std::vector<std::pair<std::string, CounterErrors>> cards;
