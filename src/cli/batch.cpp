@@ -11,6 +11,7 @@
 #include "cli/job_reader.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/strict.h"
 #include "cli/values.h"
 #include "read/data.h"
 #include "read/rows.h"
@@ -36,6 +37,7 @@ struct Answer {
   std::string id, name, error;
   std::vector<json> values;
   std::optional<Job> job;  ///< when it was answered
+  Verdict verdict = Verdict::unknown;
 };
 
 class BatchCommand final : public Command {
@@ -53,7 +55,8 @@ class BatchCommand final : public Command {
             {"--jsonl", "", "an object a line", &jsonl_},
             {"--xlsx", "FILE", "also write a workbook: a row a job, and live formulas for the first", &xlsx_, "Options",
              false, true},
-            {"--jobs", "N", "threads (default: all cores)", &jobs_}};
+            {"--jobs", "N", "threads (default: all cores)", &jobs_},
+            strict_flag(strict_, "exit with 1 when a job does not fit, or is tight", "Options")};
   }
 
   Exit run(const Context& context) override {
@@ -95,7 +98,9 @@ class BatchCommand final : public Command {
           flags.set("--" + name, value);
       if (!a.error.empty()) return a;
       a.job = reader.read(flags);
-      a.values = flat_values(estimate(*a.job));
+      const Estimate e = estimate(*a.job);
+      a.verdict = e.verdict;
+      a.values = flat_values(e);
     } catch (const UserError& e) {
       a.error = e.where.empty() ? e.what() : fmt::format("{}: {}", e.where, e.what());
     } catch (const Overflow& e) {
@@ -110,6 +115,7 @@ class BatchCommand final : public Command {
     JobReader reader(context);
     const bool array = context.json && !jsonl_, lines = jsonl_;
     std::size_t done = 0, failed = 0;
+    bool all_fit = true;
     if (!array && !lines) print(fmt::format("row,id,name,{},error\n", flat_csv_header()));
     if (array) print("[");
     for (bool more = true; more && !Interrupt::asked();) {
@@ -123,6 +129,7 @@ class BatchCommand final : public Command {
         keep(a);
         write(a, array, lines, ++done);
         failed += !a.error.empty();
+        all_fit = all_fit && status_of(a.verdict, true) == Exit::fits;
       }
       finish_output();
       progress.at(done);
@@ -130,7 +137,8 @@ class BatchCommand final : public Command {
     if (array) print("\n]\n");
     if (!xlsx_.empty() && first_) write_workbook(context);
     if (failed) tell(fmt::format("vramplan: {} of {} rows failed: see 'error' in each\n", failed, done));
-    return Interrupt::asked() ? Exit::interrupted : failed ? Exit::bad_input : Exit::fits;
+    if (Interrupt::asked()) return Exit::interrupted;
+    return failed ? Exit::bad_input : status_of_many(strict_, all_fit);
   }
 
   void keep(const Answer& a) {
@@ -166,7 +174,7 @@ class BatchCommand final : public Command {
   std::string jobs_, xlsx_;
   std::optional<Job> first_;
   std::vector<std::vector<json>> kept_;  ///< for a workbook
-  bool csv_ = false, jsonl_ = false;
+  bool csv_ = false, jsonl_ = false, strict_ = false;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "cli/job_flags.h"
 #include "cli/output.h"
+#include "cli/strict.h"
 
 namespace vramplan {
 namespace {
@@ -26,6 +27,7 @@ class CompareCommand final : public Command {
     std::vector<Flag> all = job_.flags();
     all.push_back(
         {"jobs", "A.json [B.json] | -- CHANGES", "two files, or one job and flags that change it", &files_, "Jobs"});
+    all.push_back(strict_flag(strict_, "exit with 1 when a job does not fit, or is tight"));
     return all;
   }
 
@@ -42,7 +44,8 @@ class CompareCommand final : public Command {
     second.change(context.rest);
     const Comparison c = compare(first.job(context), second.job(context), changes_between(first, second, context));
     print(context.json ? compare_json(c) : compare_table(c));
-    return Exit::fits;
+    return status_of_many(
+        strict_, status_of(c.first.verdict, true) == Exit::fits && status_of(c.second.verdict, true) == Exit::fits);
   }
 
  private:
@@ -88,6 +91,7 @@ class CompareCommand final : public Command {
 
   JobFlags job_;
   std::vector<std::string> files_;
+  bool strict_ = false;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "base/visible.h"
 #include "cli/job_flags.h"
 #include "cli/output.h"
+#include "cli/strict.h"
 #include "cli/values.h"
 #include "read/data.h"
 #include "render/flat.h"
@@ -46,6 +47,7 @@ class EstimateCommand final : public Command {
     all.push_back({"--md", "", "tables for an issue or a wiki, as Markdown", &md_, "Output"});
     all.push_back({"--csv", "", "one row of stable columns, for spreadsheets", &csv_, "Output"});
     all.push_back({"--flat", "", "the same row as a JSON object", &flat_, "Output", true});
+    all.push_back(strict_flag(strict_, "exit with 1 for 'tight' too"));
     return all;
   }
   Exit run(const Context& context) override {
@@ -67,7 +69,7 @@ class EstimateCommand final : public Command {
                            context.command,
                            version_text()}));
     if (html_ != "-" && xlsx_ != "-") print_painted(text_of(e, context));
-    return e.verdict == Verdict::does_not_fit ? Exit::does_not_fit : Exit::fits;
+    return status_of(e.verdict, strict_);
   }
 
  private:
@@ -83,7 +85,7 @@ class EstimateCommand final : public Command {
 
   JobFlags job_;
   std::string html_, xlsx_, units_;
-  bool advise_ = false, csv_ = false, flat_ = false, md_ = false, origins_ = false, verbose_ = false;
+  bool advise_ = false, csv_ = false, flat_ = false, md_ = false, origins_ = false, verbose_ = false, strict_ = false;
 };
 
 }  // namespace

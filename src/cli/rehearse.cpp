@@ -6,6 +6,7 @@
 #include "cli/hook.h"
 #include "cli/job_flags.h"
 #include "cli/output.h"
+#include "cli/strict.h"
 #include "cli/values.h"
 #include "read/data.h"
 #include "rehearse/rehearsal.h"
@@ -45,7 +46,7 @@ class RehearseCommand final : public Command {
         {"--padded", "", "sequences are padded: attention masks that mask nothing are dropped otherwise", &padded_, r},
         {"--routing", "HOW", "tokens to experts, where the program reads it back: uniform or skewed", &routing_, r},
         {"--try-expandable", "", "run it a second time, silently, with expandable segments", &expandable_, r},
-        {"--strict", "", "make calls that have no answer here an error", &strict_, r},
+        {"--strict", "", "make calls that have no answer here an error, and exit with 1 for 'tight' too", &strict_, r},
         {"--html", "FILE", "also write the report as a page: what lived when, phases, lines", &html_, r, false, true},
         {"--md", "FILE", "also write its tables as Markdown", &md_, r, false, true},
         {"--json", "FILE", "also write the report as JSON", &json_, r, false, true}};
@@ -105,10 +106,10 @@ class RehearseCommand final : public Command {
     return o;
   }
 
-  static Exit status(const Rehearsal& r) {
+  Exit status(const Rehearsal& r) const {
     if (r.verdict == Verdict::does_not_fit) return Exit::does_not_fit;
     if (r.status != 0) return static_cast<Exit>(r.status);
-    return r.verdict == Verdict::unknown ? Exit::bad_input : Exit::fits;
+    return r.verdict == Verdict::unknown ? Exit::bad_input : status_of(r.verdict, strict_);
   }
 
   JobFlags job_;
