@@ -24,7 +24,7 @@ const std::vector<std::string> kGood{R"({"seq": 1})", R"({"seq": 2, "name": "a}{
 }  // namespace
 
 TEST_CASE("JSON lines: whatever is wrong with one of three, the two others are read as they are alone") {
-  for (const std::string& bad :
+  for (const std::string bad :
        {R"({"seq": 5)", R"({"seq": "5)", R"({"seq)", "{", "{{{{", R"({"a": {"b": 1})", R"({"seq": 5}})", "]", "5", "x",
         R"({"seq": 5,})", R"({"seq": 5, "seq": 6})", R"({"micro-batch": 5, "micro_batch": 6})", "\"{\""})
     for (std::size_t at = 0; at < 3; ++at) {

@@ -48,7 +48,7 @@ int outcome(const fs::path& folder, const std::string& script, int signal) {
     setenv("FOLDER", folder.c_str(), 1);
     int status = 99;
     {
-      const Workplace workplace({{"a.py", "x"}});
+      const Workplace workplace(HookFiles{{"a.py", "x"}});
       status = run_child({"sh", "-c", script}, {});
     }
     _exit(status);
@@ -137,7 +137,7 @@ TEST_CASE("temporary folders that cannot be used are passed over") {
   for (const std::string& bad : {std::string("/no/such/folder"), (f.path / "a:b").string(), std::string("/dev/null")}) {
     CAPTURE(bad);
     setenv("TMPDIR", bad.c_str(), 1);
-    const Workplace w({{"a.py", "x"}});
+    const Workplace w(HookFiles{{"a.py", "x"}});
     CHECK(w.path().find(':') == std::string::npos);
     CHECK(content(fs::path(w.path()) / "a.py") == "x");
   }
@@ -148,7 +148,7 @@ TEST_CASE("temporary folders that cannot be used are passed over") {
 }
 
 TEST_CASE("a workplace that the program removed is an error with a reason") {
-  const Workplace w({{"a.py", "x"}});
+  const Workplace w(HookFiles{{"a.py", "x"}});
   CHECK(w.reports(".py").size() == 1);
   fs::remove_all(w.path());
   CHECK_THROWS_AS(w.reports(".py"), UserError);
