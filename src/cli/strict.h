@@ -6,7 +6,7 @@
 namespace vramplan {
 
 inline Flag strict_flag(bool& target, const char* help, const char* group = "Output") {
-  return {"--strict", "", help, &target, group};
+  return {"--strict", "", help, &target, group, true};
 }
 
 /// What --strict does to one verdict.

@@ -31,8 +31,10 @@ NamedFile read_named(const std::string& value) {
   return {o.text("file"), o.raw("content").dump()};
 }
 
+/// Names need not be UTF-8; a document is.
 std::string carried(const NamedFile& file) {
-  return nlohmann::ordered_json{{"file", file.name}, {"content", parse_json(file.content, file.name)}}.dump();
+  return nlohmann::ordered_json{{"file", file.name}, {"content", parse_json(file.content, file.name)}}.dump(
+      -1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 }  // namespace vramplan

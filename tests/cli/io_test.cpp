@@ -75,7 +75,8 @@ TEST_CASE("a full disk and a closed output are status 3 with the reason, for eve
       CHECK(has(r.err, "standard output: cannot be written"));
     }
     CHECK(shell("$P " + command + " 2>&-").status < 2);
-    CHECK(shell("$P " + command + " -q >/dev/full").status < (has(command, "help") || has(command, "version") ? 4 : 2));
+    if (has(command, "help") || has(command, "version") || has(command, " -- ")) continue;  // -q is not theirs
+    CHECK(shell("$P " + command + " -q >/dev/full").status < 2);
   }
 }
 
