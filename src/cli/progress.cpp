@@ -23,11 +23,10 @@ void Progress::at(std::size_t done) {
   written_ = true;
   const double seconds = std::chrono::duration<double>(now - start_).count(),
                rate = static_cast<double>(done) / seconds;
-  const std::string line =
-      total_ == 0 ? fmt::format("{} rows, {:.0f}/s", done, rate)
-                  : fmt::format("{} of {} ({:.0f} %), {:.0f}/s, {:.0f} s left", done, total_,
-                                100.0 * static_cast<double>(done) / static_cast<double>(total_), rate,
-                                static_cast<double>(total_ - done) / rate);
+  const std::string line = total_ == 0 ? fmt::format("{} rows, {:.0f}/s", done, rate)
+                                       : fmt::format("{} of {} ({:.0f} %), {:.0f}/s, {:.0f} s left", done, total_,
+                                                     100.0 * static_cast<double>(done) / static_cast<double>(total_),
+                                                     rate, static_cast<double>(total_ - done) / rate);
   std::fputs(("\r" + line + "\x1b[K").c_str(), stderr);
   std::fflush(stderr);
 }
