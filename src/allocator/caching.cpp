@@ -8,9 +8,16 @@ namespace {
 
 constexpr std::uint64_t kMinBlock = 512, kSmallSize = kMiB, kSmallBuffer = 2 * kMiB, kMinLarge = 10 * kMiB,
                         kLargeBuffer = 20 * kMiB, kRoundLarge = 2 * kMiB;
-constexpr std::uint64_t kRange = 1ULL << 44;  ///< addresses set aside for one expandable segment
+constexpr std::uint64_t kRange =
+    1ULL << 44;  ///< addresses set aside for one expandable segment, or as many as a block needs
 
-std::uint64_t up(std::uint64_t n, std::uint64_t step) { return (n + step - 1) / step * step; }
+std::uint64_t plus(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) throw Overflow("the allocator's addresses leave 64 bits");
+  return sum;
+}
+
+std::uint64_t up(std::uint64_t n, std::uint64_t step) { return plus(n, step - 1) / step * step; }
 
 std::uint64_t segment_size(std::uint64_t size) {
   if (size <= kSmallSize) return kSmallBuffer;
@@ -41,7 +48,7 @@ std::uint64_t CachingAllocator::rounded(std::uint64_t n) const {
   if (divisions <= 1 || n <= kMinBlock * divisions) return up(n, kMinBlock);
   if (std::has_single_bit(n)) return n;
   const std::uint64_t floor = std::bit_floor(n), step = floor >> (std::bit_width(divisions) - 1);
-  return step == 0 ? 2 * floor : up(n, step);
+  return step == 0 ? plus(floor, floor) : up(n, step);
 }
 
 CachingAllocator::Block* CachingAllocator::make(std::uint64_t address, std::uint64_t size, bool small) {
@@ -63,7 +70,7 @@ void CachingAllocator::drop(Block* b) {
 }
 
 void CachingAllocator::take(std::uint64_t bytes) {
-  reserved_ += bytes;
+  reserved_ = plus(reserved_, bytes);
   peak_reserved_ = std::max(peak_reserved_, reserved_);
 }
 
@@ -87,7 +94,7 @@ bool CachingAllocator::allocate(Bytes requested, Handle handle) {
   b->used = true;
   if (by_handle_.size() <= handle) by_handle_.resize(handle + std::size_t{1}, nullptr);
   by_handle_[handle] = b;
-  allocated_ += b->size;
+  allocated_ = plus(allocated_, b->size);
   peak_allocated_ = std::max(peak_allocated_, allocated_);
   return true;
 }
@@ -131,7 +138,7 @@ CachingAllocator::Block* CachingAllocator::new_segment(Pool& pool, bool small, s
   if (source_ && !source_->take(next_address_, bytes)) return nullptr;
   take(bytes);
   Block* b = make(next_address_, bytes, small);
-  next_address_ += bytes;
+  next_address_ = plus(next_address_, bytes);
   return b;
 }
 
@@ -142,15 +149,18 @@ CachingAllocator::Block* CachingAllocator::grow(Pool& pool, bool small, std::uin
   for (Block* u : pool.unmapped) {
     Block* from = free(u->before) ? u->before : u;
     std::uint64_t room = 0;
-    for (Block* b = from; room < size && free(b); b = b->after) room += b->size;
+    for (Block* b = from; room < size && free(b); b = b->after) room = plus(room, b->size);
     if (room >= size) {
       candidate = from;
       break;
     }
   }
   if (!candidate) {
-    candidate = make(next_address_, kRange, small);
-    next_address_ += kRange;
+    // PyTorch sets aside an eighth more than the card has; a simulation without a capacity has to fit any block.
+    const std::uint64_t range = up(size, kRange);
+    const std::uint64_t behind = plus(next_address_, range);
+    candidate = make(next_address_, range, small);
+    next_address_ = behind;
     candidate->mapped = false;
     candidate->expandable = true;
     pool.unmapped.insert(candidate);

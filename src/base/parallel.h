@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -26,7 +27,10 @@ void parallel_for(std::size_t n, const Work& work, std::size_t threads = 0) {
   {
     std::vector<std::jthread> helpers;
     if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
-    for (std::size_t t = 1; t < std::min(n, threads); ++t) helpers.emplace_back(loop);
+    try {
+      for (std::size_t t = 1; t < std::min(n, threads); ++t) helpers.emplace_back(loop);
+    } catch (const std::system_error&) {  // as many as the system allows, this one at least
+    }
     loop();
   }
   for (const std::exception_ptr& f : failures)

@@ -12,20 +12,6 @@ inline bool equal_ignoring_case(std::string_view a, std::string_view b) {
                     [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
-/// Control characters as \\x1b: what a file says is never obeyed by a terminal. Lines stay lines.
-inline std::string printable(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte >= 0x20 && byte != 0x7f) || c == '\n' || c == '\t')
-      out += c;
-    else
-      (out += "\\x") += {kDigits[byte >> 4], kDigits[byte & 15]};
-  }
-  return out;
-}
-
 /// Takes the first item off a list: what stands before `separator`, or all of it.
 inline std::string take_item(std::string_view& list, char separator) {
   std::string item(list.substr(0, list.find(separator)));

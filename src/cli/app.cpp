@@ -10,13 +10,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <optional>
+#include <system_error>
 
 #include "base/suggest.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/commands.h"
+#include "cli/file_flags.h"
 #include "cli/help.h"
+#include "cli/output.h"
 #include "render/json.h"
 
 namespace vramplan {
@@ -135,10 +139,11 @@ std::vector<std::string> typed_flags(const CLI::App& command) {
 
 int report(const UserError& e, bool json) {
   if (json) {
-    fmt::print("{}", error_json(e));
+    print(error_json(e));
+    finish_output();
   } else {
-    fmt::print(stderr, "vramplan: {}{}\n", printable(e.where.empty() ? "" : e.where + ": "), printable(e.what()));
-    if (!e.hint.empty()) fmt::print(stderr, "  {}\n", printable(e.hint));
+    tell(fmt::format("vramplan: {}{}\n", e.where.empty() ? "" : e.where + ": ", e.what()));
+    if (!e.hint.empty()) tell(fmt::format("  {}\n", e.hint));
   }
   return static_cast<int>(e.status);
 }
@@ -171,7 +176,8 @@ int dispatch(int argc, char** argv) {
       std::find_if(argv, argv + argc, [](const char* word) { return std::strcmp(word, "--") == 0; });
   const std::vector<std::string> rest(std::min(separator + 1, argv + argc), argv + argc);
   if (const auto text = asked_for_help({argv + 1, std::max(separator, argv + 1)})) {
-    fmt::print("{}", *text);
+    print(*text);
+    finish_output();
     return 0;
   }
   CLI::App app("", "vramplan");
@@ -181,7 +187,9 @@ int dispatch(int argc, char** argv) {
   auto commands = all_commands();
   for (auto& c : commands) {
     CLI::App* sub = app.add_subcommand(c->name());
-    for (const Flag& f : flags_of(*c, global)) add_flag(*sub, f);
+    const std::vector<Flag> flags = flags_of(*c, global);
+    for (const Flag& f : flags) add_flag(*sub, f);
+    if (argc > 1 && c->name() == argv[1]) check_values({argv + 2, std::max(separator, argv + 2)}, flags);
   }
   try {
     check_words(app, argc, argv);
@@ -198,28 +206,52 @@ int dispatch(int argc, char** argv) {
     if (!rest.empty() && !c->takes_rest())
       throw UserError(fmt::format("{} has no use for what stands behind --", c->name()), rest[0],
                       fmt::format("see 'vramplan {} --help'", c->name()), Exit::usage);
+    check_outputs(flags_of(*c, global));
     if (global.quiet) silence();
-    return static_cast<int>(c->run({global.data_dir, global.json, use_colour(global.colour), use_utf8(),
-                                    typed(argc, argv), typed_flags(chosen), rest}));
+    const Exit status = c->run({global.data_dir, global.json, use_colour(global.colour), use_utf8(), global.quiet,
+                                typed(argc, argv), typed_flags(chosen), rest});
+    finish_output();
+    return static_cast<int>(status);
   }
   return static_cast<int>(Exit::internal);
 }
 
 }  // namespace
 
-int run_app(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_DFL);  // `| head` is no error
+namespace {
+
+/// Every error is reported, as a document where one is wanted.
+int answered(int argc, char** argv) {
   const bool json = wants_json(argc, argv);
   try {
     return dispatch(argc, argv);
+  } catch (const OutputError&) {
+    throw;
   } catch (const UserError& e) {
     return report(e, json);
   } catch (const Overflow& e) {
     return report(UserError(e.what(), "", "these sizes are beyond any hardware: check the numbers"), json);
+  } catch (const std::system_error& e) {
+    return report(UserError(fmt::format("the system refused: {}", e.what()), "", "check its limits and permissions"),
+                  json);
+  } catch (const std::bad_alloc&) {
+    return report(UserError("the memory of this machine is not enough", "", "ask for fewer layers or rows"), json);
   } catch (const std::exception& e) {
     return report(UserError(fmt::format("internal error: {}", e.what()), "", "please report this with the command line",
                             Exit::internal),
                   json);
+  }
+}
+
+}  // namespace
+
+int run_app(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_DFL);  // `| head` is no error
+  reserve_standard_streams();
+  try {
+    return answered(argc, argv);
+  } catch (const OutputError& e) {
+    return report(e, false);
   }
 }
 

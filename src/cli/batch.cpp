@@ -9,7 +9,9 @@
 #include "base/version.h"
 #include "cli/interrupt.h"
 #include "cli/job_reader.h"
+#include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/strict.h"
 #include "cli/values.h"
 #include "read/data.h"
 #include "read/rows.h"
@@ -35,6 +37,7 @@ struct Answer {
   std::string id, name, error;
   std::vector<json> values;
   std::optional<Job> job;  ///< when it was answered
+  Verdict verdict = Verdict::unknown;
 };
 
 class BatchCommand final : public Command {
@@ -50,8 +53,10 @@ class BatchCommand final : public Command {
     return {{"file", "FILE", "CSV, a JSON array or JSON lines; '-' reads standard input", &words_},
             {"--csv", "", "a line a job (the default)", &csv_},
             {"--jsonl", "", "an object a line", &jsonl_},
-            {"--xlsx", "FILE", "also write a workbook: a row a job, and live formulas for the first", &xlsx_},
-            {"--jobs", "N", "threads (default: all cores)", &jobs_}};
+            {"--xlsx", "FILE", "also write a workbook: a row a job, and live formulas for the first", &xlsx_, "Options",
+             false, true},
+            {"--jobs", "N", "threads (default: all cores)", &jobs_},
+            strict_flag(strict_, "exit with 1 when a job does not fit, or is tight", "Options")};
   }
 
   Exit run(const Context& context) override {
@@ -62,8 +67,8 @@ class BatchCommand final : public Command {
       throw UserError("threads are 1 to 1024", "--jobs", "leave it out for all cores", Exit::usage);
     std::ifstream file;
     if (words_[0] != "-") {
+      check_readable(words_[0]);
       file.open(words_[0], std::ios::binary);
-      if (!file) throw UserError("cannot be read", words_[0], "check the name, or use '-' for standard input");
     }
     std::istream& in = words_[0] == "-" ? std::cin : file;
     const auto rows = open_rows(in, words_[0]);
@@ -93,7 +98,9 @@ class BatchCommand final : public Command {
           flags.set("--" + name, value);
       if (!a.error.empty()) return a;
       a.job = reader.read(flags);
-      a.values = flat_values(estimate(*a.job));
+      const Estimate e = estimate(*a.job);
+      a.verdict = e.verdict;
+      a.values = flat_values(e);
     } catch (const UserError& e) {
       a.error = e.where.empty() ? e.what() : fmt::format("{}: {}", e.where, e.what());
     } catch (const Overflow& e) {
@@ -108,14 +115,14 @@ class BatchCommand final : public Command {
     JobReader reader(context);
     const bool array = context.json && !jsonl_, lines = jsonl_;
     std::size_t done = 0, failed = 0;
+    bool all_fit = true;
     for (bool more = true; more && !Interrupt::asked();) {
       std::vector<InputRow> block(kBlock);
       std::size_t n = 0;
       while (n < kBlock && (more = rows.next(block[n]))) ++n;
       if (n == 0 && done == 0)
         throw UserError("no jobs: nothing was answered", words_[0], "give a row or an object for each job");
-      if (done == 0)
-        fmt::print("{}", array ? "[" : lines ? "" : fmt::format("row,id,name,{},error\n", flat_csv_header()));
+      if (done == 0) print(array ? "[" : lines ? "" : fmt::format("row,id,name,{},error\n", flat_csv_header()));
       std::vector<Answer> answers(n);
       parallel_for(
           n, [&](std::size_t i) { answers[i] = answer(block[i], reader); }, threads);
@@ -123,14 +130,16 @@ class BatchCommand final : public Command {
         keep(a);
         write(a, array, lines, ++done);
         failed += !a.error.empty();
+        all_fit = all_fit && status_of(a.verdict, true) == Exit::fits;
       }
-      std::fflush(stdout);
+      finish_output();
       progress.at(done);
     }
-    if (array) fmt::print("\n]\n");
+    if (array) print("\n]\n");
     if (!xlsx_.empty() && first_) write_workbook(context);
-    if (failed) fmt::print(stderr, "vramplan: {} of {} rows failed: see 'error' in each\n", failed, done);
-    return Interrupt::asked() ? Exit::interrupted : failed ? Exit::bad_input : Exit::fits;
+    if (failed) tell(fmt::format("vramplan: {} of {} rows failed: see 'error' in each\n", failed, done));
+    if (Interrupt::asked()) return Exit::interrupted;
+    return failed ? Exit::bad_input : status_of_many(strict_, all_fit);
   }
 
   void keep(const Answer& a) {
@@ -140,15 +149,16 @@ class BatchCommand final : public Command {
   }
 
   void write_workbook(const Context& context) {
-    write_xlsx({estimate(*first_), cuda_cards(all_cards(Data(context.data_dir).gpus())), std::move(kept_),
-                context.command, version_text()},
-               xlsx_);
+    write_bytes(context, xlsx_,
+                xlsx_of({estimate(*first_), cuda_cards(all_cards(Data(context.data_dir).gpus())), std::move(kept_),
+                         context.command, version_text()}));
   }
 
   static void write(const Answer& a, bool array, bool lines, std::size_t row) {
     const std::vector<json> values = a.values.empty() ? std::vector<json>(flat_columns().size()) : a.values;
     if (!array && !lines) {
-      fmt::print("{},{},{},{},{}\n", row, csv_text(a.id), csv_text(a.name), flat_csv_row(values), csv_text(a.error));
+      print(fmt::format("{},{},{},{},{}\n", row, csv_text(a.id), csv_text(a.name), flat_csv_row(values),
+                        csv_text(a.error)));
       return;
     }
     json j{{"row", row}, {"id", a.id}, {"name", a.name}};
@@ -156,16 +166,16 @@ class BatchCommand final : public Command {
     j["error"] = a.error.empty() ? json() : json(a.error);
     const std::string text = j.dump(-1, ' ', false, json::error_handler_t::replace);
     if (array)
-      fmt::print("{}{}", row == 1 ? "\n" : ",\n", text);
+      print(fmt::format("{}{}", row == 1 ? "\n" : ",\n", text));
     else
-      fmt::print("{}\n", text);
+      print(fmt::format("{}\n", text));
   }
 
   std::vector<std::string> words_;
   std::string jobs_, xlsx_;
   std::optional<Job> first_;
   std::vector<std::vector<json>> kept_;  ///< for a workbook
-  bool csv_ = false, jsonl_ = false;
+  bool csv_ = false, jsonl_ = false, strict_ = false;
 };
 
 }  // namespace

@@ -16,7 +16,8 @@ struct Flag {
   std::string help;
   std::variant<std::string*, bool*, std::vector<std::string>*> target;
   std::string group = "Options";
-  bool rare = false;  ///< only --help-all shows it
+  bool rare = false;    ///< only --help-all shows it
+  bool writes = false;  ///< names a file that is written
 };
 
 /// "--micro-batch" of "-b,--micro-batch"; a positional's name as it is.
@@ -30,6 +31,7 @@ struct Context {
   bool json = false;
   bool colour = false;
   bool utf8 = true;
+  bool quiet = false;
   std::string command;             ///< as it was typed
   std::vector<std::string> typed;  ///< the flags that were typed, as "--micro-batch"
   std::vector<std::string> rest;   ///< what stands behind --

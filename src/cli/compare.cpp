@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "cli/job_flags.h"
+#include "cli/output.h"
+#include "cli/strict.h"
 
 namespace vramplan {
 namespace {
@@ -25,6 +27,7 @@ class CompareCommand final : public Command {
     std::vector<Flag> all = job_.flags();
     all.push_back(
         {"jobs", "A.json [B.json] | -- CHANGES", "two files, or one job and flags that change it", &files_, "Jobs"});
+    all.push_back(strict_flag(strict_, "exit with 1 when a job does not fit, or is tight"));
     return all;
   }
 
@@ -40,8 +43,9 @@ class CompareCommand final : public Command {
     JobFlags second = changed ? first : job_of(files_[1], context);
     second.change(context.rest);
     const Comparison c = compare(first.job(context), second.job(context), changes_between(first, second, context));
-    fmt::print("{}", context.json ? compare_json(c) : compare_table(c));
-    return Exit::fits;
+    print(context.json ? compare_json(c) : compare_table(c));
+    return status_of_many(
+        strict_, status_of(c.first.verdict, true) == Exit::fits && status_of(c.second.verdict, true) == Exit::fits);
   }
 
  private:
@@ -87,6 +91,7 @@ class CompareCommand final : public Command {
 
   JobFlags job_;
   std::vector<std::string> files_;
+  bool strict_ = false;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "cli/completion.h"
 #include "cli/help.h"
+#include "cli/output.h"
 
 namespace vramplan {
 namespace {
@@ -19,7 +20,7 @@ class CompletionsCommand final : public Command {
   Exit run(const Context&) override {
     if (words_.size() != 1)
       throw UserError("one shell is wanted", "completions", "known: bash, zsh, fish", Exit::usage);
-    fmt::print("{}", completion_script(words_[0]));
+    print(completion_script(words_[0]));
     return Exit::fits;
   }
 
@@ -37,7 +38,7 @@ class CompleteCommand final : public Command {
   std::vector<Flag> flags() override { return {{"shell", "SHELL", "whose form the answer has", &words_}}; }
   Exit run(const Context& context) override {
     if (words_.size() != 1) throw UserError("one shell is wanted", "complete", "", Exit::usage);
-    fmt::print("{}", completion_lines(completions_of(context.rest, context), words_[0]));
+    print(completion_lines(completions_of(context.rest, context), words_[0]));
     return Exit::fits;
   }
 
@@ -52,7 +53,7 @@ class ManualCommand final : public Command {
   std::string examples() const override { return "  vramplan manual | man -l -\n"; }
   std::vector<Flag> flags() override { return {}; }
   Exit run(const Context&) override {
-    fmt::print("{}", manual_page());
+    print(manual_page());
     return Exit::fits;
   }
 };

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "cli/job_flags.h"
+#include "cli/output.h"
 #include "render/curve.h"
 
 namespace vramplan {
@@ -23,9 +24,7 @@ class CurveCommand final : public Command {
   Exit run(const Context& context) override {
     job_.complete(context);
     const Curve c = segments_curve(job_.job(context));
-    fmt::print("{}", csv_           ? curve_csv(c)
-                     : context.json ? curve_json(c)
-                                    : curve_table(c, {context.colour, context.utf8}));
+    print(csv_ ? curve_csv(c) : context.json ? curve_json(c) : curve_table(c, {context.colour, context.utf8}));
     return Exit::fits;
   }
 

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include "base/version.h"
+#include "base/visible.h"
 #include "cli/job_flags.h"
 #include "cli/output.h"
+#include "cli/strict.h"
 #include "cli/values.h"
 #include "read/data.h"
 #include "render/flat.h"
@@ -35,51 +37,55 @@ class EstimateCommand final : public Command {
     std::vector<Flag> all = job_.flags();
     all.push_back(
         {"--advise", "", "what would save memory and what it costs, also when the job fits", &advise_, "Output"});
-    all.push_back(
-        {"--html", "FILE", "also write a page: verdict, timeline, tensors, what to change", &html_, "Output"});
+    all.push_back({"--html", "FILE", "also write a page: verdict, timeline, tensors, what to change", &html_, "Output",
+                   false, true});
     all.push_back(
         {"--show-origin", "", "print where each setting comes from, and nothing else", &origins_, "Output", true});
-    all.push_back({"--xlsx", "FILE", "also write a workbook with live formulas", &xlsx_, "Output"});
+    all.push_back({"--xlsx", "FILE", "also write a workbook with live formulas", &xlsx_, "Output", false, true});
     all.push_back({"--units", "UNIT", "of the table: auto, GiB, GB, MiB (default: auto)", &units_, "Output", true});
     all.push_back({"-v,--verbose", "", "also every setting, and where it comes from", &verbose_, "Output", true});
     all.push_back({"--md", "", "tables for an issue or a wiki, as Markdown", &md_, "Output"});
     all.push_back({"--csv", "", "one row of stable columns, for spreadsheets", &csv_, "Output"});
     all.push_back({"--flat", "", "the same row as a JSON object", &flat_, "Output", true});
+    all.push_back(strict_flag(strict_, "exit with 1 for 'tight' too"));
     return all;
   }
   Exit run(const Context& context) override {
     job_.complete(context);
     if (origins_) {
-      fmt::print("{}", context.json ? origins_json(job_.all()) : origins_table(job_.all()));
+      print(context.json ? origins_json(job_.all()) : origins_table(job_.all()));
       return Exit::fits;
     }
     Estimate e = estimate(job_.job(context));
     if (advise_ || e.verdict == Verdict::does_not_fit) e.advice = advise(e, all_cards(Data(context.data_dir).gpus()));
     if (!html_.empty())
-      write_output(html_,
+      write_output(context, html_,
                    estimate_html(e, timeline_of(e.job, kTimelineSamples), segments_curve(e.job), context.command));
     if (!xlsx_.empty())
-      write_xlsx(
-          {e, cuda_cards(all_cards(Data(context.data_dir).gpus())), {flat_values(e)}, context.command, version_text()},
-          xlsx_);
-    if (html_ != "-") fmt::print("{}", text_of(e, context));
-    return e.verdict == Verdict::does_not_fit ? Exit::does_not_fit : Exit::fits;
+      write_bytes(context, xlsx_,
+                  xlsx_of({e,
+                           cuda_cards(all_cards(Data(context.data_dir).gpus())),
+                           {flat_values(e)},
+                           context.command,
+                           version_text()}));
+    if (html_ != "-" && xlsx_ != "-") print_painted(text_of(e, context));
+    return status_of(e.verdict, strict_);
   }
 
  private:
   std::string text_of(const Estimate& e, const Context& context) const {
-    if (md_) return estimate_markdown(e, context.command);
-    if (csv_) return fmt::format("{}\n{}\n", flat_csv_header(), flat_csv_row(flat_values(e)));
-    if (flat_) return flat_json(e);
-    if (context.json) return estimate_json(e);
+    if (md_) return visible(estimate_markdown(e, context.command));
+    if (csv_) return visible(fmt::format("{}\n{}\n", flat_csv_header(), flat_csv_row(flat_values(e))));
+    if (flat_) return visible(flat_json(e));
+    if (context.json) return visible(estimate_json(e));
     const std::string table =
         estimate_table(e, {context.colour, context.utf8, word(kUnits, units_, "--units", ByteUnit::automatic)});
-    return verbose_ ? table + "\nSettings:\n" + origins_table(job_.all()) : table;
+    return verbose_ ? table + "\nSettings:\n" + visible(origins_table(job_.all())) : table;
   }
 
   JobFlags job_;
   std::string html_, xlsx_, units_;
-  bool advise_ = false, csv_ = false, flat_ = false, md_ = false, origins_ = false, verbose_ = false;
+  bool advise_ = false, csv_ = false, flat_ = false, md_ = false, origins_ = false, verbose_ = false, strict_ = false;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "cli/job_flags.h"
+#include "cli/output.h"
 #include "render/json.h"
 #include "render/table.h"
 
@@ -21,7 +22,7 @@ class ExplainCommand final : public Command {
   Exit run(const Context& context) override {
     job_.complete(context);
     const Explanation e = explain(job_.job(context));
-    fmt::print("{}", context.json ? explain_json(e) : explain_table(e));
+    print(context.json ? explain_json(e) : explain_table(e));
     return Exit::fits;
   }
 

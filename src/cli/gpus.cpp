@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/output.h"
 #include "cli/values.h"
 #include "read/data.h"
 #include "render/json.h"
@@ -45,7 +46,7 @@ class GpusCommand final : public Command {
     const std::string text = Data(context.data_dir).gpus();
     if (!words_.empty()) return show(text, context);
     const std::vector<Card> cards = chosen(text);
-    fmt::print("{}", context.json ? cards_json(cards) : table(cards));
+    print(context.json ? cards_json(cards) : table(cards));
     return Exit::fits;
   }
 
@@ -56,12 +57,12 @@ class GpusCommand final : public Command {
                       Exit::usage);
     const std::vector<CardFact> facts = card_facts(text, find_card(text, words_[1]).id);
     if (context.json) {
-      fmt::print("{}", card_facts_json(facts));
+      print(card_facts_json(facts));
       return Exit::fits;
     }
     Table t({false, false, false, false});
     for (const CardFact& f : facts) t.add({f.field, f.value, f.unit, f.source});
-    fmt::print("{}", t.str(""));
+    print(t.str(""));
     return Exit::fits;
   }
 

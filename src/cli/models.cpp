@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "cli/output.h"
 #include "read/data.h"
 #include "read/model_config.h"
 #include "render/json.h"
@@ -30,7 +31,7 @@ class ModelsCommand final : public Command {
       throw UserError("no model is in this folder", context.data_dir,
                       "presets stand as models/NAME/config.json; leave out --data-dir for those that are built in");
     if (context.json) {
-      fmt::print("{}", models_json(lines));
+      print(models_json(lines));
       return Exit::fits;
     }
     Table t({false, true, true, true, true});
@@ -38,7 +39,7 @@ class ModelsCommand final : public Command {
     for (const ModelLine& m : lines)
       t.add({m.name, format_count(parameter_count(m.config)), layers_of(m.config), std::to_string(m.config.hidden),
              std::to_string(m.config.vocab)});
-    fmt::print("{}", t.str(""));
+    print(t.str(""));
     return Exit::fits;
   }
 };

@@ -5,6 +5,8 @@
 
 #include "base/text.h"
 #include "cli/job_flags.h"
+#include "cli/output.h"
+#include "cli/strict.h"
 #include "cli/sweep.h"
 #include "cli/values.h"
 #include "read/data.h"
@@ -64,6 +66,7 @@ class PlanCommand final : public Command {
         {"--jobs", "N", "threads of a sweep (default: all cores)", &sweep_.jobs, q},
         {"--csv", "", "rows of a sweep as CSV", &csv_, q}};
     all.insert(all.end(), mine.begin(), mine.end());
+    all.push_back(strict_flag(strict_, "exit with 1 when the answer, or a row of a sweep, does not fit or is tight"));
     return all;
   }
   Exit run(const Context& context) override {
@@ -72,8 +75,8 @@ class PlanCommand final : public Command {
     if (max_ == "seq" && !job_.given("--seq")) job_.set("--seq", multiple_.empty() ? "1" : multiple_);
     const Job job = job_.job(context);
     const Plan plan = answer(job, context);
-    fmt::print("{}", context.json ? plan_json(plan, job) : plan_table(plan, all_));
-    return plan.answer ? Exit::fits : Exit::does_not_fit;
+    print(context.json ? plan_json(plan, job) : plan_table(plan, all_));
+    return plan.answer ? status_of(plan.candidates[*plan.answer].verdict, strict_) : Exit::does_not_fit;
   }
 
  private:
@@ -100,13 +103,16 @@ class PlanCommand final : public Command {
 
   Exit sweep(const Context& context) {
     const SweepTable table = run_sweep(job_, sweep_, context);
-    fmt::print("{}", csv_ ? sweep_csv(table) : context.json ? sweep_json(table) : sweep_text(table));
-    return table.complete ? Exit::fits : Exit::interrupted;
+    print(csv_ ? sweep_csv(table) : context.json ? sweep_json(table) : sweep_text(table));
+    if (!table.complete) return Exit::interrupted;
+    return status_of_many(strict_, std::all_of(table.rows.begin(), table.rows.end(), [](const SweepRow& r) {
+                            return status_of(r.verdict, true) == Exit::fits;
+                          }));
   }
 
   JobFlags job_;
   std::string max_, smallest_, min_, multiple_;
-  bool allow_tight_ = false, all_ = false, csv_ = false;
+  bool allow_tight_ = false, all_ = false, csv_ = false, strict_ = false;
   std::vector<std::string> prices_;
   SweepFlags sweep_;
 };

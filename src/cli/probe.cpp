@@ -38,13 +38,13 @@ class ProbeCommand final : public Command {
         {"--steps", "K", "timed steps, after one to warm up (default: 3)", &steps_, t},
         {"--self-test", "", "also change one bit and see that the comparison tells", &self_test_, t},
         {"--compare", "", "set the estimate for the same flags beside it", &compare_, w},
-        {"--append", "FILE", "add the job and its peaks to a file for validate", &append_, w},
+        {"--append", "FILE", "add the job and its peaks to a file for validate", &append_, w, false, true},
         {"--no-torch-hook", "", "do not ask PyTorch for its counters at the end", &no_hook_, w},
         {"--device", "N", "a CUDA device, also of train (default: 0)", &device_, o},
         {"--usable", "", "also try how much can be allocated: takes all of the card for a moment", &usable_, o},
-        {"--write", "FILE", "write figures for --calibration, also of train", &write_, o},
+        {"--write", "FILE", "write figures for --calibration, also of train", &write_, o, false, true},
         {"--json", "[FILE]", "one JSON document; of watch into FILE, as standard output is the command's", &json_,
-         "Output"}};
+         "Output", false, true}};
     all.insert(all.end(), mine.begin(), mine.end());
     return all;
   }
@@ -61,28 +61,30 @@ class ProbeCommand final : public Command {
     if (what != "watch" && !context.rest.empty())
       throw UserError("only a command that is watched stands behind --", context.rest[0], "vramplan probe watch -- ...",
                       Exit::usage);
-    if (what == "device") return device(json);
+    if (what == "device") return device(context, json);
     if (what == "watch") return watch_command(context, json);
-    if (what == "overhead") return overhead(json);
+    if (what == "overhead") return overhead(context, json);
     return train(context, json);
   }
 
  private:
-  void print(const std::string& text) const { write_output(json_.empty() ? "-" : json_, text); }
+  void deliver(const Context& context, const std::string& text) const {
+    write_output(context, json_.empty() ? "-" : json_, text);
+  }
 
-  Exit device(bool json) const {
+  Exit device(const Context& context, bool json) const {
     const DeviceReport r = device_report();
     if (json)
-      print(device_json(r));
+      deliver(context, device_json(r));
     else
-      fmt::print("{}", device_table(r));
+      print(device_table(r));
     return r.cards.empty() ? Exit::bad_input : Exit::fits;
   }
 
-  Exit overhead(bool json) const {
+  Exit overhead(const Context& context, bool json) const {
     const OverheadReport r = probe_overhead(device_number(), usable_);
-    if (!write_.empty()) write_output(write_, calibration_json(r));
-    print(json ? overhead_json(r) : overhead_table(r));
+    if (!write_.empty()) write_output(context, write_, calibration_json(r));
+    deliver(context, json ? overhead_json(r) : overhead_table(r));
     return Exit::fits;
   }
 
@@ -92,8 +94,8 @@ class ProbeCommand final : public Command {
     const std::string row =
         r.status == 0 ? watch_row(r, predicted, fmt::format("{:%Y%m%dT%H%M%S}", fmt::gmtime(now))) : std::string();
     if (row.empty())
-      fmt::print(stderr, "warning: nothing is added to {}: {}\n", append_,
-                 r.status == 0 ? "nothing was measured" : "the command failed");
+      tell(fmt::format("warning: nothing is added to {}: {}\n", append_,
+                       r.status == 0 ? "nothing was measured" : "the command failed"));
     append_to(append_, row);
   }
 
@@ -103,19 +105,19 @@ class ProbeCommand final : public Command {
     if (json && json_.empty())
       throw UserError("a file is wanted: standard output is the command's", "--json", "write --json report.json",
                       Exit::usage);
-    if (json) write_output(json_, "");  // a folder that is not there is told before the work
+    if (json) check_output(json_);  // a folder that is not there is told before the work
     std::optional<Estimate> predicted;
     if (compare_ || !append_.empty()) {
       job_.complete(context);
       predicted = estimate(job_.job(context));
     }
-    if (!append_.empty()) append_to(append_, "");
+    if (!append_.empty()) check_output(append_);
     WatchOptions options;
     options.command = context.rest;
     if (!no_hook_) options.hook = hook_files(Data(context.data_dir), "probe");
     const WatchReport r = watch(options);
-    fmt::print(stderr, "\n{}", watch_table(r, compare_ ? predicted : std::nullopt));
-    if (json) write_output(json_, watch_json(r, compare_ ? predicted : std::nullopt));
+    tell("\n" + watch_table(r, compare_ ? predicted : std::nullopt));
+    if (json) write_output(context, json_, watch_json(r, compare_ ? predicted : std::nullopt));
     if (!append_.empty()) append(r, *predicted);
     return static_cast<Exit>(r.status);
   }
@@ -164,14 +166,14 @@ class ProbeCommand final : public Command {
       for (const auto& [value, flag] : {std::pair{&write_, "--write"}, {&gemm_, "--gemm"}, {&device_, "--device"}})
         if (!value->empty())
           throw UserError(fmt::format("{} is for a card", flag), flag, "leave it out, or --backend cuda", Exit::usage);
-    if (!write_.empty()) write_output(write_, "");  // a folder that is not there is told before the work
+    if (!write_.empty()) check_output(write_);  // a folder that is not there is told before the work
     options.rates = !write_.empty();
     const Probe p = probe_train(job_.job(context), options);
-    if (!write_.empty()) write_output(write_, calibration_json(p, catalogued(context, p)));
+    if (!write_.empty()) write_output(context, write_, calibration_json(p, catalogued(context, p)));
     if (json)
-      print(probe_json(p));
+      deliver(context, probe_json(p));
     else
-      fmt::print("{}", probe_table(p));
+      print(probe_table(p));
     return agrees(p) ? Exit::fits : Exit::check_failed;
   }
 

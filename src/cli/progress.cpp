@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <string>
 
 namespace vramplan {
 
@@ -11,7 +12,7 @@ Progress::Progress(std::size_t total)
     : total_(total), shown_(isatty(STDERR_FILENO) != 0), start_(Clock::now()), last_(start_) {}
 
 Progress::~Progress() {
-  if (written_) fmt::print(stderr, "\r\x1b[K");
+  if (written_) std::fputs("\r\x1b[K", stderr);
 }
 
 void Progress::at(std::size_t done) {
@@ -22,12 +23,11 @@ void Progress::at(std::size_t done) {
   written_ = true;
   const double seconds = std::chrono::duration<double>(now - start_).count(),
                rate = static_cast<double>(done) / seconds;
-  if (total_ == 0)
-    fmt::print(stderr, "\r{} rows, {:.0f}/s\x1b[K", done, rate);
-  else
-    fmt::print(stderr, "\r{} of {} ({:.0f} %), {:.0f}/s, {:.0f} s left\x1b[K", done, total_,
-               100.0 * static_cast<double>(done) / static_cast<double>(total_), rate,
-               static_cast<double>(total_ - done) / rate);
+  const std::string line = total_ == 0 ? fmt::format("{} rows, {:.0f}/s", done, rate)
+                                       : fmt::format("{} of {} ({:.0f} %), {:.0f}/s, {:.0f} s left", done, total_,
+                                                     100.0 * static_cast<double>(done) / static_cast<double>(total_),
+                                                     rate, static_cast<double>(total_ - done) / rate);
+  std::fputs(("\r" + line + "\x1b[K").c_str(), stderr);
   std::fflush(stderr);
 }
 

@@ -6,6 +6,7 @@
 #include "cli/hook.h"
 #include "cli/job_flags.h"
 #include "cli/output.h"
+#include "cli/strict.h"
 #include "cli/values.h"
 #include "read/data.h"
 #include "rehearse/rehearsal.h"
@@ -45,10 +46,10 @@ class RehearseCommand final : public Command {
         {"--padded", "", "sequences are padded: attention masks that mask nothing are dropped otherwise", &padded_, r},
         {"--routing", "HOW", "tokens to experts, where the program reads it back: uniform or skewed", &routing_, r},
         {"--try-expandable", "", "run it a second time, silently, with expandable segments", &expandable_, r},
-        {"--strict", "", "make calls that have no answer here an error", &strict_, r},
-        {"--html", "FILE", "also write the report as a page: what lived when, phases, lines", &html_, r},
-        {"--md", "FILE", "also write its tables as Markdown", &md_, r},
-        {"--json", "FILE", "also write the report as JSON", &json_, r}};
+        {"--strict", "", "make calls that have no answer here an error, and exit with 1 for 'tight' too", &strict_, r},
+        {"--html", "FILE", "also write the report as a page: what lived when, phases, lines", &html_, r, false, true},
+        {"--md", "FILE", "also write its tables as Markdown", &md_, r, false, true},
+        {"--json", "FILE", "also write the report as JSON", &json_, r, false, true}};
     all.insert(all.end(), mine.begin(), mine.end());
     return all;
   }
@@ -64,15 +65,15 @@ class RehearseCommand final : public Command {
     if (compare_) predicted = predict_run(job);
     const Data data(context.data_dir);
     for (const std::string& file : {json_, html_, md_})  // a folder that is not there is told before the work
-      if (!file.empty()) write_output(file, "");
+      if (!file.empty()) check_output(file);
     const Rehearsal r = rehearse(job, options(), hook_files(data, "rehearse"), all_cards(data.gpus()));
     std::optional<Rehearsal> again;
     if (expandable_) again = with_expandable_segments(job, data);
-    fmt::print(stderr, "\n{}", rehearsal_table(r, predicted));
-    if (again) fmt::print(stderr, "{}", expandable_line(r, *again));
-    if (!json_.empty()) write_output(json_, rehearsal_json(r, predicted, again));
-    if (!md_.empty()) write_output(md_, rehearsal_markdown(r));
-    if (!html_.empty()) write_output(html_, rehearsal_html(r, predicted));
+    tell("\n" + rehearsal_table(r, predicted));
+    if (again) tell(expandable_line(r, *again));
+    if (!json_.empty()) write_output(context, json_, rehearsal_json(r, predicted, again));
+    if (!md_.empty()) write_output(context, md_, rehearsal_markdown(r));
+    if (!html_.empty()) write_output(context, html_, rehearsal_html(r, predicted));
     return status(r);
   }
 
@@ -105,10 +106,10 @@ class RehearseCommand final : public Command {
     return o;
   }
 
-  static Exit status(const Rehearsal& r) {
+  Exit status(const Rehearsal& r) const {
     if (r.verdict == Verdict::does_not_fit) return Exit::does_not_fit;
     if (r.status != 0) return static_cast<Exit>(r.status);
-    return r.verdict == Verdict::unknown ? Exit::bad_input : Exit::fits;
+    return r.verdict == Verdict::unknown ? Exit::bad_input : status_of(r.verdict, strict_);
   }
 
   JobFlags job_;

@@ -6,6 +6,7 @@
 
 #include "base/suggest.h"
 #include "cli/job_flags.h"
+#include "cli/output.h"
 #include "read/data.h"
 
 namespace vramplan {
@@ -46,13 +47,13 @@ class SchemaCommand final : public Command {
     std::vector<std::string> known = documents_with_schema();
     known.emplace_back("flags");
     if (words_.empty()) {
-      fmt::print("{}\n", fmt::join(known, "\n"));
+      print(fmt::format("{}\n", fmt::join(known, "\n")));
       return Exit::fits;
     }
     if (words_.size() != 1 || std::find(known.begin(), known.end(), words_[0]) == known.end())
       throw UserError(fmt::format("'{}' is not a document", fmt::join(words_, " ")), "schema",
                       did_you_mean(words_[0], known, fmt::format("known: {}", fmt::join(known, ", "))), Exit::usage);
-    fmt::print("{}", words_[0] == "flags" ? flags_schema() : schema_of(words_[0]));
+    print(words_[0] == "flags" ? flags_schema() : schema_of(words_[0]));
     return Exit::fits;
   }
 

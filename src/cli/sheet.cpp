@@ -1,10 +1,14 @@
 // vramplan sheet: one job on several cards, a row each: as asked, and with the largest micro-batch that fits.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/parallel.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/job_flags.h"
+#include "cli/output.h"
+#include "cli/strict.h"
 #include "read/data.h"
 #include "render/document.h"
 #include "render/flat.h"
@@ -30,16 +34,19 @@ class SheetCommand final : public Command {
   std::vector<Flag> flags() override {
     std::vector<Flag> all = job_.flags();
     all.push_back({"--gpus", "A,B,C", "the cards, as --gpu names them", &gpus_, "Card"});
-    all.push_back({"--xlsx", "FILE", "also write a workbook with live formulas", &xlsx_, "Output"});
+    all.push_back({"--xlsx", "FILE", "also write a workbook with live formulas", &xlsx_, "Output", false, true});
     all.push_back({"--csv", "", "rows of stable columns, for spreadsheets", &csv_, "Output"});
+    all.push_back(strict_flag(strict_, "exit with 1 when a job does not fit, or is tight"));
     return all;
   }
   Exit run(const Context& context) override {
     job_.complete(context);
     const std::vector<Row> rows = answer(context);
-    if (!xlsx_.empty()) write_xlsx(workbook(rows, context), xlsx_);
-    fmt::print("{}", csv_ ? csv(rows) : context.json ? document_of(rows) : table(rows));
-    return Exit::fits;
+    if (!xlsx_.empty()) write_bytes(context, xlsx_, xlsx_of(workbook(rows, context)));
+    if (xlsx_ != "-") print(csv_ ? csv(rows) : context.json ? document_of(rows) : table(rows));
+    return status_of_many(strict_, std::all_of(rows.begin(), rows.end(), [](const Row& r) {
+                            return status_of(r.asked.verdict, true) == Exit::fits;
+                          }));
   }
 
  private:
@@ -106,7 +113,7 @@ class SheetCommand final : public Command {
 
   JobFlags job_;
   std::string gpus_, xlsx_;
-  bool csv_ = false;
+  bool csv_ = false, strict_ = false;
 };
 
 }  // namespace

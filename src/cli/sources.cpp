@@ -59,7 +59,8 @@ Ambient ambient_values(const std::vector<std::string>& known) {
   Ambient out;
   out.environment = environment_values(known);
   const std::string path = defaults_path();
-  if (!path.empty() && std::filesystem::exists(path)) out.defaults = read_job_file(read_file(path), path);
+  std::error_code unreadable;  // a home that is another's holds no defaults of ours
+  if (!path.empty() && std::filesystem::exists(path, unreadable)) out.defaults = read_job_file(read_file(path), path);
   return out;
 }
 

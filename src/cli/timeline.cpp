@@ -37,9 +37,10 @@ class TimelineCommand final : public Command {
   }
   std::vector<Flag> flags() override {
     std::vector<Flag> all = job_.flags();
-    all.push_back({"--html", "FILE", "a page with the picture, tooltips and the whole estimate", &html_, "Output"});
-    all.push_back({"--svg", "FILE", "the picture alone", &svg_, "Output"});
-    all.push_back({"--trace", "FILE", "for Perfetto and chrome://tracing", &trace_, "Output"});
+    all.push_back(
+        {"--html", "FILE", "a page with the picture, tooltips and the whole estimate", &html_, "Output", false, true});
+    all.push_back({"--svg", "FILE", "the picture alone", &svg_, "Output", false, true});
+    all.push_back({"--trace", "FILE", "for Perfetto and chrome://tracing", &trace_, "Output", false, true});
     return all;
   }
   Exit run(const Context& context) override {
@@ -47,13 +48,14 @@ class TimelineCommand final : public Command {
     const Job job = job_.job(context);
     const bool files = !html_.empty() || !svg_.empty() || !trace_.empty();
     const Timeline t = timeline_of(job, files || context.json ? kTimelineSamples : kColumns);
-    if (!html_.empty()) write_output(html_, estimate_html(estimate(job), t, segments_curve(job), context.command));
-    if (!svg_.empty()) write_output(svg_, timeline_svg_file(t));
-    if (!trace_.empty()) write_output(trace_, timeline_trace(t));
+    if (!html_.empty())
+      write_output(context, html_, estimate_html(estimate(job), t, segments_curve(job), context.command));
+    if (!svg_.empty()) write_output(context, svg_, timeline_svg_file(t));
+    if (!trace_.empty()) write_output(context, trace_, timeline_trace(t));
     if (context.json)
-      fmt::print("{}", timeline_json(t, job));
+      print(timeline_json(t, job));
     else if (!files)
-      fmt::print("{}", text(job, t, context.utf8));
+      print(text(job, t, context.utf8));
     return Exit::fits;
   }
 

@@ -2,14 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <sstream>
+#include <optional>
 
 #include "cli/job_flags.h"
-#include "read/allocator_trace.h"
-#include "read/data.h"
+#include "cli/output.h"
 #include "read/job_file.h"
-#include "read/measured.h"
 #include "render/json.h"
 #include "render/table.h"
 #include "validate/watched.h"
@@ -28,7 +25,7 @@ class ValidateCommand final : public Command {
   }
   std::vector<Flag> flags() override {
     return {{"files", "FILE...", "golden files, one case a line", &files_},
-            {"--worst", "N", "show the N worst cases and the tensors that differ", &worst_}};
+            {"--worst", "N", "also the N worst cases, and the tensors that differ", &worst_}};
   }
   Exit run(const Context& context) override {
     if (files_.empty())
@@ -41,15 +38,17 @@ class ValidateCommand final : public Command {
       return flags.job(context);
     };
     std::vector<ValidatedGroup> groups;
-    std::vector<const std::string*> file_of;
+    std::vector<std::string> file_of;
     for (const std::string& f : files_)
-      for (ValidatedGroup& g : validate_file(f, job_of)) groups.push_back(std::move(g)), file_of.push_back(&f);
-    fmt::print("{}", context.json ? validate_json(groups) : validate_table(groups));
-    if (!context.json && worst > 0) show_worst(groups, file_of, static_cast<std::size_t>(worst));
+      for (ValidatedGroup& g : validate_file(f, job_of)) groups.push_back(std::move(g)), file_of.push_back(f);
+    std::optional<std::vector<WorstCase>> rows;
+    if (worst > 0) rows = worst_cases(groups, file_of, static_cast<std::size_t>(worst));
+    print(context.json ? validate_json(groups, rows) : validate_table(groups));
+    if (!context.json && rows) print(worst_text(*rows));
     const bool checked =
         std::any_of(groups.begin(), groups.end(), [](const ValidatedGroup& g) { return g.expressed > 0; });
     if (!checked) {
-      fmt::print(stderr, "vramplan: none of the cases can be expressed: nothing was checked\n");
+      tell("vramplan: none of the cases can be expressed: nothing was checked\n");
       return Exit::bad_input;
     }
     const bool good = std::all_of(groups.begin(), groups.end(), within_bounds);
@@ -57,31 +56,15 @@ class ValidateCommand final : public Command {
   }
 
  private:
-  void show_worst(const std::vector<ValidatedGroup>& groups, const std::vector<const std::string*>& file_of,
-                  std::size_t n) const {
-    struct Found {
-      const ValidatedCase* c;
-      const std::string* file;
-    };
-    std::vector<Found> found;
-    for (std::size_t g = 0; g < groups.size(); ++g)
-      for (const ValidatedCase& c : groups[g].rows)
-        if (c.not_expressed.empty() && !c.exact) found.push_back({&c, file_of[g]});
-    std::stable_sort(found.begin(), found.end(),
-                     [](const Found& a, const Found& b) { return std::abs(a.c->worst) > std::abs(b.c->worst); });
-    found.resize(std::min(found.size(), n));
-    if (found.empty()) fmt::print("\nEvery expressed case is exact to the byte.\n");
-    for (const Found& f : found) {
-      fmt::print("\n{}: {:+.4f} % at {} (ours {} B, PyTorch {} B)\n", f.c->id, 100 * f.c->worst, f.c->worst_where,
-                 f.c->found.count(), f.c->expected.count());
-      std::istringstream lines(read_file(*f.file));
-      for (std::string line; std::getline(lines, line);) {
-        if (line.find("\"" + f.c->id + "\"") == std::string::npos) continue;
-        if (is_allocator_trace(line) || is_measurement(line) || is_watched(line)) break;
-        for (const std::string& d : differing_tensors(read_golden(line, *f.file))) fmt::print("    {}\n", d);
-        break;
-      }
+  static std::string worst_text(const std::vector<WorstCase>& rows) {
+    if (rows.empty()) return "\nEvery expressed case is exact to the byte.\n";
+    std::string out;
+    for (const auto& [group, c] : rows) {
+      out += fmt::format("\n{}: {:+.4f} % at {} (ours {} B, PyTorch {} B)\n", c.id, 100 * c.worst, c.worst_where,
+                         c.found.count(), c.expected.count());
+      for (const std::string& d : c.differing) out += fmt::format("    {}\n", d);
     }
+    return out;
   }
 
   std::vector<std::string> files_;

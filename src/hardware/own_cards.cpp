@@ -148,7 +148,7 @@ constexpr std::string_view kUnasked[]{"aliases",
 [[noreturn]] void unknown_field(const std::string& field, const std::string& at) {
   std::vector<std::string> known;
   for (const Field& f : kOwnFields) known.emplace_back(f.name);
-  throw UserError(fmt::format("the field '{}' is not known", printable(field)), at,
+  throw UserError(fmt::format("the field '{}' is not known", field), at,
                   did_you_mean(field, known, "write the fields of 'vramplan gpus --json'", Meant::card));
 }
 
@@ -161,7 +161,7 @@ void read_field(OwnRow& row, const std::string& field, const json& value, const 
     if (!value.is_null()) known->read(row, value);
   } catch (const WrongValue& wrong) {
     throw UserError(fmt::format("'{}' must be {}, not {}", field, wrong.wanted,
-                                printable(value.dump(-1, ' ', false, json::error_handler_t::replace))),
+                                value.dump(-1, ' ', false, json::error_handler_t::replace)),
                     at, "write the fields of 'vramplan gpus --json'");
   }
 }
@@ -180,7 +180,7 @@ Card own_card(const json& j, const std::string& at) {
   }
   const Bytes most = c.nominal + Bytes(c.nominal.count() / 100);  // makers round: a TPU v5p of "95 GB" shows 95.74 GiB
   if (c.usable == Bytes() || c.usable > most)
-    throw UserError(fmt::format("'{}' has no memory, or more usable than it has", printable(c.id)), at,
+    throw UserError(fmt::format("'{}' has no memory, or more usable than it has", c.id), at,
                     "memory_bytes is the whole, usable what one process can allocate, both in bytes");
   return one_device(std::move(c), row.devices, row.device_kind);
 }

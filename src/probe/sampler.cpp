@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <random>
+#include <system_error>
 
 #include "probe/process_tree.h"
 #include "vramplan/base/error.h"
@@ -47,7 +48,11 @@ Sampler::Sampler(const SamplerPeriods& periods) : periods_(periods) {
     if (const auto list = nvml_.processes(devices_[i]))
       for (const CardProcess& p : *list) before_[i][p.pid] = p.used.value_or(Bytes());
   }
-  thread_ = std::thread([this] { run(); });
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error& e) {
+    throw UserError(std::string("no thread to look at the cards: ") + e.what(), "driver", "raise ulimit -u");
+  }
 }
 
 Sampler::~Sampler() {

@@ -84,7 +84,7 @@ struct ProbeOptions {
 /// when one is demanded, with status 4 when memory runs out, and Overflow.
 Probe probe_train(const Job& job, const ProbeOptions& options);
 
-/// Whether everything that was compared agrees.
+/// Whether everything that was compared agrees; of a dry run, that is nothing.
 bool agrees(const Probe& p);
 
 }  // namespace vramplan

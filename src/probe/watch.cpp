@@ -19,11 +19,13 @@ using nlohmann::json;
 
 Bytes bytes_in(const json& j, const char* key) { return Bytes(j.at(key).get<std::uint64_t>()); }
 
-void read_torch_reports(const std::string& folder, WatchReport& r) {
+void read_torch_reports(const Workplace& workplace, WatchReport& r) {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(folder))
-    if (entry.path().string().ends_with(".torch.json")) files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
+  try {
+    files = workplace.reports(".torch.json");
+  } catch (const UserError& e) {
+    r.warnings.push_back(fmt::format("{}: {}", e.where, e.what()));
+  }
   for (const fs::path& file : files) try {
       std::ifstream in(file);
       const json j = json::parse(in);
@@ -95,7 +97,7 @@ WatchReport watch(const WatchOptions& options) {
         }
       r.cards.push_back(std::move(card));
     }
-  if (!options.hook.empty()) read_torch_reports(workplace.path(), r);
+  if (!options.hook.empty()) read_torch_reports(workplace, r);
   warn(r);
   return r;
 }

@@ -4,9 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 
 #include "base/embedded.h"
 #include "base/suggest.h"
@@ -21,7 +18,8 @@ constexpr std::string_view kSchemas = "schemas/";
 }
 
 Data::Data(std::string folder) : folder_(std::move(folder)) {
-  if (!folder_.empty() && !fs::is_directory(folder_))
+  std::error_code ignored;
+  if (!folder_.empty() && !fs::is_directory(folder_, ignored))
     throw UserError("the data folder does not exist", folder_, "give a folder with gpus.json and models/");
 }
 
@@ -37,7 +35,7 @@ std::vector<std::string> Data::models() const {
   if (!folder_.empty()) {
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(fs::path(folder_) / "models", ignored))
-      if (fs::exists(entry.path() / "config.json")) names.push_back(entry.path().filename().string());
+      if (fs::exists(entry.path() / "config.json", ignored)) names.push_back(entry.path().filename().string());
   } else {
     for (const EmbeddedFile& f : embedded_files())
       if (f.path.starts_with("models/")) names.emplace_back(f.path.substr(7, f.path.rfind('/') - 7));
@@ -69,15 +67,6 @@ std::vector<std::string> documents_with_schema() {
 
 std::string schema_of(const std::string& document) {
   return Data().text(std::string(kSchemas) + document + ".schema.json");
-}
-
-std::string read_file(const std::string& path) {
-  if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
-  std::error_code ignored;
-  if (fs::is_directory(path, ignored)) throw UserError("this is a folder, not a file", path, "name the file in it");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw UserError("the file cannot be read", path, "check the path and its permissions");
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 }  // namespace vramplan

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "read/text_file.h"
+
 namespace vramplan {
 
 class Data {
@@ -25,8 +27,5 @@ class Data {
 /// UserError.
 std::vector<std::string> documents_with_schema();
 std::string schema_of(const std::string& document);
-
-/// A file of the user's, whole; "-" is standard input. Throws UserError.
-std::string read_file(const std::string& path);
 
 }  // namespace vramplan

@@ -6,6 +6,8 @@
 #include <limits>
 #include <unordered_set>
 
+#include "read/text_file.h"
+
 #include "vramplan/base/error.h"
 
 namespace vramplan {
@@ -36,8 +38,7 @@ class Builder final : public nlohmann::json_sax<ordered_json> {
   bool end_array() override { return close(); }
   bool key(std::string& name) override {
     if (!keys_.back().insert(name).second)
-      throw UserError(fmt::format("the key '{}' stands twice in one object", printable(name)), where_,
-                      "remove one of them");
+      throw UserError(fmt::format("the key '{}' stands twice in one object", name), where_, "remove one of them");
     key_ = std::move(name);
     return true;
   }
@@ -50,7 +51,7 @@ class Builder final : public nlohmann::json_sax<ordered_json> {
 
  private:
   UserError broken(const std::string& why) const {
-    return {fmt::format("not valid JSON: {}", printable(why)), where_, "check the file with a JSON linter"};
+    return {fmt::format("not valid JSON: {}", why), where_, "check the file with a JSON linter"};
   }
   ordered_json* place(ordered_json&& value) {
     if (open_.empty()) return &(root_ = std::move(value));
@@ -88,6 +89,7 @@ class Builder final : public nlohmann::json_sax<ordered_json> {
 }  // namespace
 
 ordered_json parse_json(std::string_view text, const std::string& where) {
+  check_nesting(text, where);
   Builder builder(where);
   ordered_json::sax_parse(text, &builder);
   return builder.made();

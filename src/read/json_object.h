@@ -39,7 +39,7 @@ class JsonObject {
 
   /// Keys that were never asked for.
   std::vector<std::string> unread() const;
-  std::string at(std::string_view key) const { return where_ + ": " + path_ + "." + printable(key); }
+  std::string at(std::string_view key) const { return where_ + ": " + path_ + "." + std::string(key); }
   [[noreturn]] void fail(std::string_view key, const std::string& what, const std::string& hint = {}) const;
 
  private:

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "read/json_object.h"
+#include "read/text_file.h"
 #include "vramplan/base/error.h"
 
 namespace vramplan {
@@ -19,24 +21,50 @@ std::string column_name(std::string name) {
   return name;
 }
 
+/// A stream to which what was read too far can be given back.
+class Characters {
+ public:
+  static constexpr int kEnd = std::char_traits<char>::eof();
+  explicit Characters(std::istream& in) : in_(in) {}
+  int get() {
+    if (at_ < again_.size()) return static_cast<unsigned char>(again_[at_++]);
+    return in_.get();
+  }
+  int peek() { return at_ < again_.size() ? static_cast<unsigned char>(again_[at_]) : in_.peek(); }
+  void give_back(std::string text) {
+    again_ = std::move(text) + again_.substr(at_);
+    at_ = 0;
+  }
+
+ private:
+  std::istream& in_;
+  std::string again_;
+  std::size_t at_ = 0;
+};
+
+/// Why a row that goes on like this is not read further, nor what comes behind it; empty while all is well.
+std::string beyond_limits(std::size_t size, int c) {
+  if (c == 0) return "a zero byte, which no text has: nothing from here on is read";
+  if (size <= kLargestRow) return "";
+  return fmt::format("a row of more than {} MiB: nothing from here on is read", kLargestRow >> 20);
+}
+
 class CsvRows final : public RowReader {
  public:
   CsvRows(std::istream& in, const std::string& where) : in_(in) {
-    skip_mark();
-    std::vector<std::string> header;
-    std::string first;
     // The delimiter is that of which the header has more.
-    const std::streampos start = in_.tellg();
-    std::getline(in_, first);
-    semicolons_ = std::count(first.begin(), first.end(), ';') > std::count(first.begin(), first.end(), ',');
-    if (start == std::streampos(-1)) {
-      header_line_ = first + "\n";
-    } else {
-      in_.clear();
-      in_.seekg(start);
+    std::string first, error;
+    for (int c = in_.get(); c != Characters::kEnd && error.empty(); c = c == '\n' ? Characters::kEnd : in_.get()) {
+      first += static_cast<char>(c);
+      error = beyond_limits(first.size(), c);
     }
-    std::string error;
+    if (!error.empty()) throw UserError(error, where, "give CSV with a header, a JSON array, or JSON lines");
+    semicolons_ = std::count(first.begin(), first.end(), ';') > std::count(first.begin(), first.end(), ',');
+    in_.give_back(std::move(first));
+    std::vector<std::string> header;
     record(header, error);
+    if (!error.empty())
+      throw UserError(error, where, "the first line names each column once: model,gpu,micro-batch,seq");
     std::set<std::string> seen;
     for (std::string& name : header) {
       columns_.push_back(column_name(std::move(name)));
@@ -63,30 +91,23 @@ class CsvRows final : public RowReader {
   }
 
  private:
-  int get() {
-    if (at_ < header_line_.size()) return static_cast<unsigned char>(header_line_[at_++]);
-    return in_.get();
-  }
-  int peek() { return at_ < header_line_.size() ? static_cast<unsigned char>(header_line_[at_]) : in_.peek(); }
-
-  void skip_mark() {
-    for (const int byte : {0xEF, 0xBB, 0xBF})
-      if (in_.peek() == byte) in_.get();
-  }
-
   /// One record, quotes taken off; false at the end of the file.
   bool record(std::vector<std::string>& cells, std::string& error) {
     cells.assign(1, {});
-    if (peek() == std::char_traits<char>::eof()) return false;
+    if (ended_ || in_.peek() == Characters::kEnd) return false;
     const char separator = semicolons_ ? ';' : ',';
+    std::string raw;
     bool quoted = false, was_quoted = false;
-    for (int c = get(); c != std::char_traits<char>::eof(); c = get()) {
+    for (int c = in_.get(); c != Characters::kEnd; c = in_.get()) {
+      raw += static_cast<char>(c);
+      error = beyond_limits(raw.size(), c);
+      if (!error.empty()) break;
       std::string& cell = cells.back();
       if (quoted) {
         if (c != '"')
           cell += static_cast<char>(c);
-        else if (peek() == '"')
-          cell += static_cast<char>(get());
+        else if (in_.peek() == '"')
+          cell += static_cast<char>(in_.get()), raw += '"';
         else
           quoted = false;
       } else if (c == '"' && cell.empty() && !was_quoted) {
@@ -96,11 +117,17 @@ class CsvRows final : public RowReader {
         was_quoted = false;
       } else if (c == '\n') {
         return true;
-      } else if (c != '\r' || peek() != '\n') {
+      } else if (c != '\r' || in_.peek() != '\n') {
         cell += static_cast<char>(c);
       }
     }
-    if (quoted) error = "a quote is not closed";
+    const std::size_t line_end = raw.find('\n');
+    if (quoted && line_end != std::string::npos && raw.back() != '\0') {  // the lines that the quote swallowed are rows
+      in_.give_back(raw.substr(line_end + 1));
+      error.clear();
+    }
+    ended_ = !error.empty();
+    if (quoted && error.empty()) error = "a quote is not closed";
     return true;
   }
 
@@ -112,14 +139,13 @@ class CsvRows final : public RowReader {
     return cell;
   }
 
-  std::istream& in_;
-  std::string header_line_;  ///< of a stream that cannot go back, read ahead
-  std::size_t at_ = 0;
-  bool semicolons_ = false;
+  Characters in_;
+  bool semicolons_ = false, ended_ = false;
   std::vector<std::string> columns_;
 };
 
-/// Objects one after the other, whatever stands between them: an array's commas or the ends of lines.
+/// Objects one after the other, whatever stands between them: an array's commas or the ends of lines. A line that
+/// begins with a brace begins an object, also where the one before is not closed.
 class JsonRows final : public RowReader {
  public:
   explicit JsonRows(std::istream& in) : in_(in) {}
@@ -127,7 +153,7 @@ class JsonRows final : public RowReader {
   bool next(InputRow& row) override {
     row = {};
     std::string text;
-    if (!object(text, row.error)) return false;
+    if (ended_ || !object(text, row.error)) return false;
     if (row.error.empty()) read(text, row);
     return true;
   }
@@ -136,20 +162,42 @@ class JsonRows final : public RowReader {
   /// The text of the next object, found by its braces; what is no object is an error of its own.
   bool object(std::string& text, std::string& error) {
     int c = in_.get();
-    while (c != std::char_traits<char>::eof() &&
-           std::string_view(" \t\r\n,[]").find(static_cast<char>(c)) != std::string_view::npos)
+    while (c != Characters::kEnd && std::string_view(" \t\r\n,[]").find(static_cast<char>(c)) != std::string_view::npos)
       c = in_.get();
-    if (c == std::char_traits<char>::eof()) return false;
-    if (c != '{') {
-      for (; c != std::char_traits<char>::eof() && c != ',' && c != '\n' && c != ']'; c = in_.get())
-        ;
-      error = "not an object of flags";
-      return true;
+    if (c == Characters::kEnd) return false;
+    if (c == '{')
+      braces(text, error);
+    else
+      skip(c, error);
+    return true;
+  }
+
+  /// What is no object, up to the next that may be one.
+  void skip(int c, std::string& error) {
+    std::size_t size = 0;
+    for (; c != Characters::kEnd && c != ',' && c != '\n' && c != ']' && !ended_; c = in_.get()) {
+      error = beyond_limits(++size, c);
+      ended_ = !error.empty();
     }
-    int depth = 0;
+    if (!ended_) error = "not an object of flags";
+  }
+
+  /// From behind an opening brace to the one that closes it.
+  void braces(std::string& text, std::string& error) {
+    text = "{";
+    int depth = 1;
     bool in_string = false, escaped = false;
-    for (; c != std::char_traits<char>::eof(); c = in_.get()) {
+    while (depth > 0 && error.empty()) {
+      const int c = in_.get();
+      if (c == Characters::kEnd) {
+        error = "the file ends within an object";
+        return;
+      }
       text += static_cast<char>(c);
+      error = beyond_limits(text.size(), c);
+      ended_ = !error.empty();
+      if (c == '\n' && (in_string || in_.peek() == '{'))
+        error = in_string ? "a text is not closed where its line ends" : "a brace is not closed before the next object";
       if (in_string) {
         in_string = escaped || c != '"';
         escaped = !escaped && c == '\\';
@@ -157,34 +205,41 @@ class JsonRows final : public RowReader {
       }
       in_string = c == '"';
       depth += c == '{' ? 1 : c == '}' ? -1 : 0;
-      if (depth == 0) break;
     }
-    if (depth != 0) error = "the file ends within an object";
-    return true;
   }
 
   static void read(const std::string& text, InputRow& row) {
-    const auto json = nlohmann::ordered_json::parse(text, nullptr, false);
-    if (!json.is_object()) {
+    if (!nlohmann::ordered_json::accept(text)) {
       row.error = "not valid JSON";
       return;
     }
-    for (const auto& [key, value] : json.items()) {
-      if (value.is_null()) continue;
-      if (value.is_structured()) {
-        row.error = fmt::format("'{}' is not a single value", key);
-        return;
-      }
-      row.cells.emplace_back(column_name(key), value.is_string() ? value.template get<std::string>() : value.dump());
+    try {
+      const auto json = parse_json(text, "");
+      std::set<std::string> names;
+      for (const auto& [key, value] : json.items()) read(key, value, names, row);
+    } catch (const UserError& e) {  // a key that stands twice
+      row.error = e.what();
     }
   }
 
-  std::istream& in_;
+  static void read(const std::string& key, const nlohmann::ordered_json& value, std::set<std::string>& names,
+                   InputRow& row) {
+    const std::string name = column_name(key);
+    if (!names.insert(name).second) throw UserError(fmt::format("'{}' stands twice in one object", name));
+    if (value.is_structured()) throw UserError(fmt::format("'{}' is not a single value", key));
+    if (!value.is_null())
+      row.cells.emplace_back(name, value.is_string() ? value.template get<std::string>() : value.dump());
+  }
+
+  Characters in_;
+  bool ended_ = false;
 };
 
 }  // namespace
 
 std::unique_ptr<RowReader> open_rows(std::istream& in, const std::string& where) {
+  for (const int byte : {0xEF, 0xBB, 0xBF})  // a byte order mark
+    if (in.peek() == byte) in.get();
   while (in.peek() == ' ' || in.peek() == '\n' || in.peek() == '\r' || in.peek() == '\t') in.get();
   const int first = in.peek();
   if (first == std::char_traits<char>::eof())

@@ -1,5 +1,6 @@
-// A foreign command, run as it would be without us: its standard streams are ours, what the terminal sends reaches it,
-// and its exit status comes back.
+// A foreign command, run as it would be without us: its standard streams are ours, what the terminal sends and what is
+// sent to us reaches it, and its exit status comes back. It ends with us, and what it started ends with it when it is
+// told to.
 #pragma once
 #include <map>
 #include <string>

@@ -4,6 +4,9 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
+
+#include "rehearse/signals.h"
 
 namespace vramplan {
 
@@ -11,14 +14,19 @@ using HookFiles = std::map<std::string, std::string>;  ///< name to content
 
 class Workplace {
  public:
-  /// Throws UserError when no folder can be made.
+  /// In TMPDIR, or where that cannot be, in /tmp. Throws UserError when no folder can be made, or filled.
   explicit Workplace(const HookFiles& hook);
   ~Workplace();
   Workplace(const Workplace&) = delete;
   Workplace& operator=(const Workplace&) = delete;
   std::string path() const { return path_.string(); }
+  /// What processes wrote into it under names that end so, sorted. Throws UserError when the folder is gone.
+  std::vector<std::filesystem::path> reports(const std::string& ending) const;
 
  private:
+  void clear() const;
+
+  PassedOnSignals signals_;  ///< none of them ends us while the folder is there
   std::filesystem::path path_;
 };
 

@@ -125,7 +125,8 @@ std::string explain_json(const Explanation& e) {
   return document_text(j);
 }
 
-std::string validate_json(const std::vector<ValidatedGroup>& groups) {
+std::string validate_json(const std::vector<ValidatedGroup>& groups,
+                          const std::optional<std::vector<WorstCase>>& worst) {
   json j = document("validate");
   j["groups"] = json::array();
   for (const ValidatedGroup& g : groups) {
@@ -158,6 +159,16 @@ std::string validate_json(const std::vector<ValidatedGroup>& groups) {
   j["not_expressed"] = json::array();
   for (const auto& [why, cases] : reasons_not_expressed(groups))
     j["not_expressed"].push_back({{"why", why}, {"cases", cases}});
+  if (!worst) return document_text(j);
+  j["rows"] = json::array();
+  for (const auto& [group, c] : *worst)
+    j["rows"].push_back({{"id", c.id},
+                         {"group", group},
+                         {"error", c.worst},
+                         {"where", c.worst_where},
+                         {"found", c.found.count()},
+                         {"expected", c.expected.count()},
+                         {"differing", c.differing}});
   return document_text(j);
 }
 

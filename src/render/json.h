@@ -12,7 +12,9 @@ namespace vramplan {
 
 std::string estimate_json(const Estimate& e);
 std::string explain_json(const Explanation& e);
-std::string validate_json(const std::vector<ValidatedGroup>& groups);
+/// `worst`: where they were asked for.
+std::string validate_json(const std::vector<ValidatedGroup>& groups,
+                          const std::optional<std::vector<WorstCase>>& worst = {});
 std::string cards_json(const std::vector<Card>& cards);
 std::string card_facts_json(const std::vector<CardFact>& facts);
 struct ModelLine {

@@ -118,6 +118,8 @@ std::string probe_table(const Probe& p) {
                      checkpoint_word(p.job.run.checkpoint));
   out += tensors(p) + card(p);
   if (p.backend == "host") out += fmt::format("  the process grew by {} at most\n", format_bytes(p.resident));
+  if (p.backend == "dry")
+    out += "  nothing was measured: this is the prediction alone; --backend host or cuda runs it\n";
   out += times(p) + bitwise(p);
   for (const std::string& w : p.warnings) out += "warning: " + w + "\n";
   return out;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "base/visible.h"
 #include "hardware/vendor.h"
 #include "render/advice.h"
 #include "render/segments.h"
@@ -48,8 +49,9 @@ std::string headline(const Estimate& e, const TextStyle& style) {
   const double share =
       c.capacity.count() ? 100 * static_cast<double>(e.margin) / static_cast<double>(c.capacity.count()) : 0;
   return fmt::format("{}: needs {} of {} usable on {}; margin {} ({:.1f} %), uncertain by {}\n", word,
-                     headline_bytes(c.device_used, style), headline_bytes(c.capacity, style), e.job.card->name,
-                     signed_bytes(e.margin, style), share, headline_bytes(e.uncertainty, style));
+                     headline_bytes(c.device_used, style), headline_bytes(c.capacity, style),
+                     visible_word(e.job.card->name), signed_bytes(e.margin, style), share,
+                     headline_bytes(e.uncertainty, style));
 }
 
 std::string bar(double share, bool utf8) {
@@ -202,9 +204,10 @@ std::string job_line(const Estimate& e) {
 }
 
 std::string estimate_table(const Estimate& e, const TextStyle& style) {
-  return headline(e, style) + job_line(e) + "\n" + breakdown(e, style) + counters(e, style) + phases(e, style) +
-         logits(e, style) + checkpointing(e, style) + times(e) + largest(e, style) + segments_table(e, style) +
-         (e.advice ? advice_table(*e.advice) : "") + notes("Warnings", e.warnings) + notes("Assumed", e.assumptions);
+  return headline(e, style) + visible(job_line(e) + "\n" + breakdown(e, style) + counters(e, style) + phases(e, style) +
+                                      logits(e, style) + checkpointing(e, style) + times(e) + largest(e, style) +
+                                      segments_table(e, style) + (e.advice ? advice_table(*e.advice) : "") +
+                                      notes("Warnings", e.warnings) + notes("Assumed", e.assumptions));
 }
 
 namespace {

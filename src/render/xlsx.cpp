@@ -5,7 +5,7 @@
 #ifndef VRAMPLAN_XLSX
 namespace vramplan {
 
-void write_xlsx(const Workbook&, const std::string&) {
+std::string xlsx_of(const Workbook&) {
   throw UserError("this program was built without the library that writes workbooks", "--xlsx",
                   "install libxlsxwriter-dev and build again, or take --csv");
 }
@@ -14,16 +14,61 @@ void write_xlsx(const Workbook&, const std::string&) {
 #else
 
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <xlsxwriter.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
 #include <memory>
+#include <string_view>
 
 #include "render/flat.h"
 #include "render/sheet_terms.h"
 
 namespace vramplan {
 namespace {
+
+[[noreturn]] void cannot_make(const std::string& why) {
+  throw UserError("a workbook cannot be made: " + why, "--xlsx", "check the space left in /tmp, or take --csv");
+}
+
+/// A file without a place, as the library writes only by name.
+class Memory {
+ public:
+  Memory() : file_(memfd_create("vramplan.xlsx", MFD_CLOEXEC)) {
+    if (file_ < 0) cannot_make("no memory for it");
+  }
+  ~Memory() { close(file_); }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  std::string path() const { return fmt::format("/proc/self/fd/{}", file_); }
+  std::string content() const {
+    const off_t size = lseek(file_, 0, SEEK_END);
+    std::string out(static_cast<std::size_t>(std::max<off_t>(size, 0)), '\0');
+    std::size_t done = 0;
+    while (done < out.size()) {
+      const ssize_t n = pread(file_, out.data() + done, out.size() - done, static_cast<off_t>(done));
+      if (n <= 0) cannot_make("it cannot be read back");
+      done += static_cast<std::size_t>(n);
+    }
+    return out;
+  }
+
+ private:
+  int file_;
+};
+
+/// Seconds since 1970. The library takes 0 for today.
+std::time_t creation_date() {
+  constexpr std::time_t kFirstOfArchives = 315532800;  // 1980, as the entries of the archive have it
+  const char* text = std::getenv("SOURCE_DATE_EPOCH");
+  const std::string_view given = text ? text : "";
+  std::int64_t seconds = 0;
+  const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), seconds);
+  return error == std::errc() && end == given.data() + given.size() && seconds > 0 ? seconds : kFirstOfArchives;
+}
 
 struct Close {
   void operator()(lxw_workbook* b) const { workbook_close(b); }
@@ -256,6 +301,12 @@ constexpr const char* kNotes[]{
     "and fragmentation.",
     ""};
 
+void set_creation(const Book& b) {
+  lxw_doc_properties properties{};
+  properties.created = creation_date();
+  workbook_set_properties(b.book.get(), &properties);
+}
+
 void write_notes(const Book& b, const Workbook& w) {
   lxw_worksheet* s = b.sheet("Notes");
   std::vector<std::string> lines{"vramplan " + w.version, w.command, ""};
@@ -269,14 +320,16 @@ void write_notes(const Book& b, const Workbook& w) {
 
 }  // namespace
 
-void write_xlsx(const Workbook& book, const std::string& path) {
+std::string xlsx_of(const Workbook& book) {
   Workbook w = book;
   const auto& card = w.estimate.job.card;
   if (card && std::none_of(w.cards.begin(), w.cards.end(), [&](const Card& c) { return c.id == card->id; }))
     w.cards.insert(w.cards.begin(), *card);
   const Explanation x = explain(w.estimate.job);
-  Book b(path);
-  if (!b.book) throw UserError("cannot be written", path, "check the folder and the space left on it");
+  const Memory memory;
+  Book b(memory.path());
+  if (!b.book) cannot_make("no workbook");
+  set_creation(b);
   write_inputs(b, w, x);
   const std::vector<SheetTerm> terms = sheet_terms(w.estimate, x);
   write_model(b, w, terms);
@@ -284,8 +337,8 @@ void write_xlsx(const Workbook& book, const std::string& path) {
   write_cards(b, w, terms.back().value);
   write_jobs(b, w);
   write_notes(b, w);
-  if (workbook_close(b.book.release()) != LXW_NO_ERROR)
-    throw UserError("cannot be written", path, "check the folder and the space left on it");
+  if (const lxw_error error = workbook_close(b.book.release()); error != LXW_NO_ERROR) cannot_make(lxw_strerror(error));
+  return memory.content();
 }
 
 }  // namespace vramplan

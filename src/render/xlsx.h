@@ -18,7 +18,9 @@ struct Workbook {
   std::string version;
 };
 
-/// Writes the file. Throws UserError when it cannot be written, or where the program was built without libxlsxwriter.
-void write_xlsx(const Workbook& book, const std::string& path);
+/// The bytes of the file, the same for the same workbook: its date of creation is SOURCE_DATE_EPOCH of the environment,
+/// or that of the first archive. Throws UserError when it cannot be made, or where the program was built without
+/// libxlsxwriter.
+std::string xlsx_of(const Workbook& book);
 
 }  // namespace vramplan

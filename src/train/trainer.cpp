@@ -7,11 +7,13 @@
 #include "model/projections.h"
 #include "train/checkpoint_policy.h"
 #include "train/clipping.h"
+#include "train/run_size.h"
 
 namespace vramplan {
 namespace {
 
 Weights make_all(Tape& t, const ModelConfig& c, const TrainOptions& options) {
+  check_run_size(c, options);
   t.device = options.device;
   const DType dtype = unquantised_type(options);
   if (!freezes_model(options)) {

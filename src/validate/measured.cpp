@@ -66,7 +66,7 @@ std::vector<ValidatedGroup> group_measurements(const std::vector<MeasuredRow>& r
   std::vector<ValidatedGroup> out;
   for (auto& [name, g] : groups) {
     g.name = name;
-    g.bounds.reset();
+    g.judged = false;
     out.push_back(std::move(g));
   }
   return out;

@@ -26,11 +26,7 @@ struct ValidatedGroup {
   std::size_t cases = 0, expressed = 0, parameters_exact = 0, held_exact = 0, exact = 0;
   double median = 0, p95 = 0, worst = 0, bias = 0;  ///< shares; of the worst peak of each case
   std::vector<ValidatedCase> rows;
-  /// Largest shares before `validate` fails; nothing: shown and not judged.
-  struct Bounds {
-    double median, p95, worst;
-  };
-  std::optional<Bounds> bounds = Bounds{0.001, 0.001, 0.001};
+  bool judged = true;  ///< an expressed case that is off fails `validate`; of published measurements, none does
 };
 
 /// Why cases of these groups are not expressed, and how many, the most first.
@@ -46,6 +42,17 @@ using JobOfRow = std::function<Job(const std::string& line, const std::string& w
 /// NAME@h100... for the counters of the caching allocator at the peak of step 2; for a file of measurements those of
 /// validate/measured.h, of watched runs those of validate/watched.h, which want `job_of`. Runs on all cores.
 std::vector<ValidatedGroup> validate_file(const std::string& path, const JobOfRow& job_of = {});
+/// Whether every expressed case is exact to the byte, where the group is judged.
 bool within_bounds(const ValidatedGroup& g);
+
+/// A case that is off, and the tensors that make the difference.
+struct WorstCase {
+  std::string group;
+  ValidatedCase row;  ///< with `differing`
+};
+
+/// The `n` expressed cases of the highest error that are not exact, the worst first. `files` names that of each group.
+std::vector<WorstCase> worst_cases(const std::vector<ValidatedGroup>& groups, const std::vector<std::string>& files,
+                                   std::size_t n);
 
 }  // namespace vramplan

@@ -59,7 +59,7 @@ std::vector<ValidatedGroup> validate_watched(const std::vector<std::string>& lin
   for (std::size_t c = 0; c < kCounters.size(); ++c) {
     ValidatedGroup g;
     g.name = fmt::format("{}.{}", std::filesystem::path(path).stem().string(), kCounters[c]);
-    g.bounds.reset();
+    g.judged = false;
     for (Cases& cases : all)
       if (cases[c]) g.rows.push_back(std::move(*cases[c]));
     if (!g.rows.empty()) groups.push_back(std::move(g));
