@@ -53,7 +53,7 @@ std::map<std::string, std::string> environment_of(const Job& job, const Rehearsa
                                        {"VGPU_CAPABILITY", fmt::format("{}.{}", capability / 10, capability % 10)},
                                        {"VGPU_MULTIPROCESSORS", std::to_string(c.multiprocessors)},
                                        {"VGPU_CARDS", std::to_string(o.cards)},
-                                       {"VGPU_STRICT", o.strict ? "1" : "0"},
+                                 
                                        {"VRAMPLAN_STEPS", std::to_string(o.steps)},
                                        {"VRAMPLAN_PLACES", o.places ? "1" : "0"},
                                        {"VRAMPLAN_PADDED", o.padded ? "1" : "0"},

@@ -18,6 +18,7 @@ VGPU_EXPORT int cublasGetVersion_v2(void*, int* v) {
   *v = settings().cublas;
   return 0;
 }
+VGPU_EXPORT size_t cublasGetCudartVersion() { return static_cast<size_t>(settings().cuda); }
 VGPU_EXPORT size_t cublasLtGetVersion() { return static_cast<size_t>(settings().cublas); }
 VGPU_EXPORT size_t cublasLtGetCudartVersion() { return static_cast<size_t>(settings().cuda); }
 /// cublasLtMatmulHeuristicResult_t has 88 bytes; zeros are an algorithm without a workspace.

@@ -12,6 +12,22 @@
 
 using namespace virtualgpu;
 
+namespace {
+
+/// "key":{"call":times, ...}, of the calls of one kind that were reached.
+void write_stubs(std::FILE* out, const char* key, Stub::Kind kind) {
+  std::fprintf(out, ",\"%s\":{", key);
+  const char* between = "";
+  for (const Stub* s = reached_stubs(); s; s = s->next)
+    if (s->kind == kind) {
+      std::fprintf(out, "%s\"%s\":%u", between, s->name, s->times.load());
+      between = ",";
+    }
+  std::fprintf(out, "}");
+}
+
+}  // namespace
+
 /// Writes PID.device.json; a later call overwrites it.
 VGPU_EXPORT void vgpu_write_report() {
   if (settings().report.empty()) return;
@@ -24,10 +40,10 @@ VGPU_EXPORT void vgpu_write_report() {
     std::fprintf(out, "%s{\"total\":%zu,\"used\":%zu,\"peak\":%zu,\"refused\":%zu,\"collectives\":%zu}", i ? "," : "",
                  c.total, c.used, c.peak, c.refused, c.collectives);
   }
-  std::fprintf(out, "],\"stubs\":{");
-  for (const Stub* s = reached_stubs(); s; s = s->next)
-    std::fprintf(out, "\"%s\":%u%s", s->name, s->times.load(), s->next ? "," : "");
-  std::fprintf(out, "}}\n");
+  std::fprintf(out, "]");
+  write_stubs(out, "stubs", Stub::Kind::unanswered);
+  write_stubs(out, "workspaces", Stub::Kind::workspace);
+  std::fprintf(out, "}\n");
   std::fclose(out);
   std::rename((path + ".part").c_str(), path.c_str());
 }
