@@ -22,6 +22,9 @@ enum Result : int {
   kOutOfMemory = 2,
   kNoDevice = 100,
   kInvalidDevice = 101,
+  kNoKernelImage = 209,
+  kNotFound = 500,
+  kNotSupported = 801,
 };
 
 using Handle = void*;      ///< stream, event, graph, module, function, pool

@@ -80,6 +80,9 @@ VGPU_EXPORT int cuCtxGetCurrent(Handle* c) {
   *c = &context;
   return kSuccess;
 }
+VGPU_EXPORT int cuCtxPopCurrent_v2(Handle* c) { return c ? cuCtxGetCurrent(c) : kSuccess; }
+VGPU_EXPORT int cuCtxPopCurrent(Handle* c) { return cuCtxPopCurrent_v2(c); }
+VGPU_EXPORT int cuStreamGetCtx(Handle, Handle* c) { return cuCtxGetCurrent(c); }
 VGPU_EXPORT int cuCtxGetDevice(int* d) {
   *d = current_card();
   return kSuccess;
@@ -115,10 +118,15 @@ VGPU_EXPORT int cuModuleGetFunction(Handle* f, Handle, const char*) {
   *f = new_handle();
   return kSuccess;
 }
-/// CUfunction_attribute: 0 threads, 4 registers.
+/// CUfunction_attribute: 0 threads, 4 registers, 5 and 6 the versions of PTX and binary: compiled for this card, at run
+/// time.
 VGPU_EXPORT int cuFuncGetAttribute(int* v, int which, Handle) {
-  *v = which == 0 ? 1024 : which == 4 ? 32 : 0;
+  const int architecture = settings().major * 10 + settings().minor;
+  *v = which == 0 ? 1024 : which == 4 ? 32 : which == 5 || which == 6 ? architecture : 0;
   return kSuccess;
+}
+VGPU_EXPORT int cuKernelGetAttribute(int* v, int which, Handle kernel, int) {
+  return cuFuncGetAttribute(v, which, kernel);
 }
 VGPU_EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* n, Handle, int block, size_t) {
   *n = blocks_a_multiprocessor(block);
@@ -129,22 +137,23 @@ VGPU_EXPORT int cuOccupancyMaxActiveClusters(int* n, Handle, const void*) {
   return kSuccess;
 }
 
-// Look-up by name: the newest form of a call that is here.
-VGPU_EXPORT int vgpu_succeed() { return kSuccess; }
+// Look-up by name: the newest form of a call that is here. Of one that is not the driver would say so, too: it is of a
+// later version, and its caller has another way.
 VGPU_EXPORT int cuGetProcAddress_v2(const char* name, void** f, int, uint64_t, int* found) {
   *f = dlsym(RTLD_DEFAULT, (std::string(name) + "_v2").c_str());
   if (!*f) *f = dlsym(RTLD_DEFAULT, name);
-  if (!*f) *f = reinterpret_cast<void*>(vgpu_succeed);
-  if (found) *found = 0;
-  return kSuccess;
+  if (found) *found = *f ? 0 : 1;
+  return *f ? kSuccess : kNotFound;
 }
 VGPU_EXPORT int cuGetProcAddress(const char* name, void** f, int version, uint64_t flags) {
   return cuGetProcAddress_v2(name, f, version, flags, nullptr);
 }
+/// Succeeds where its caller asks whether there is such a call.
 VGPU_EXPORT int cudaGetDriverEntryPoint(const char* name, void** f, unsigned long long flags, int* found) {
-  return cuGetProcAddress_v2(name, f, 0, flags, found);
+  const int result = cuGetProcAddress_v2(name, f, 0, flags, found);
+  return found ? kSuccess : result;
 }
 VGPU_EXPORT int cudaGetDriverEntryPointByVersion(const char* name, void** f, unsigned, unsigned long long flags,
                                                  int* found) {
-  return cuGetProcAddress_v2(name, f, 0, flags, found);
+  return cudaGetDriverEntryPoint(name, f, flags, found);
 }

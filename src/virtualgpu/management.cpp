@@ -8,7 +8,7 @@ using namespace virtualgpu;
 
 namespace {
 
-constexpr int kNotSupported = 3, kInvalidArgument = 2;
+constexpr int kNvmlNotSupported = 3, kNvmlInvalidArgument = 2;
 
 /// Handles are the card's number and one; this library knows nothing of CUDA_VISIBLE_DEVICES.
 intptr_t card_of(const void* handle) { return reinterpret_cast<intptr_t>(handle) - 1; }
@@ -28,7 +28,7 @@ VGPU_EXPORT int nvmlSystemGetCudaDriverVersion_v2(int* v) {
   return 0;
 }
 VGPU_EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned i, void** device) {
-  if (i >= static_cast<unsigned>(settings().cards)) return kInvalidArgument;
+  if (i >= static_cast<unsigned>(settings().cards)) return kNvmlInvalidArgument;
   *device = reinterpret_cast<void*>(static_cast<intptr_t>(i) + 1);
   return 0;
 }
@@ -55,7 +55,7 @@ VGPU_EXPORT int nvmlDeviceGetComputeRunningProcesses(void*, unsigned* n, void*) 
   *n = 0;
   return 0;
 }
-VGPU_EXPORT int nvmlDeviceGetNvLinkRemoteDeviceType(void*, unsigned, void*) { return kNotSupported; }
-VGPU_EXPORT int nvmlDeviceGetNvLinkRemotePciInfo_v2(void*, unsigned, void*) { return kNotSupported; }
-VGPU_EXPORT int nvmlDeviceGetGpuFabricInfoV(void*, void*) { return kNotSupported; }
-VGPU_EXPORT int nvmlDeviceGetGpuFabricInfo(void*, void*) { return kNotSupported; }
+VGPU_EXPORT int nvmlDeviceGetNvLinkRemoteDeviceType(void*, unsigned, void*) { return kNvmlNotSupported; }
+VGPU_EXPORT int nvmlDeviceGetNvLinkRemotePciInfo_v2(void*, unsigned, void*) { return kNvmlNotSupported; }
+VGPU_EXPORT int nvmlDeviceGetGpuFabricInfoV(void*, void*) { return kNvmlNotSupported; }
+VGPU_EXPORT int nvmlDeviceGetGpuFabricInfo(void*, void*) { return kNvmlNotSupported; }

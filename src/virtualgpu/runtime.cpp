@@ -1,4 +1,4 @@
-// The CUDA runtime (libcudart): memory, devices, streams, graphs, launches.
+// The CUDA runtime (libcudart): memory, devices, streams, graphs. Kernels have a file of their own.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -210,75 +210,4 @@ VGPU_EXPORT int cudaGraphInstantiateWithFlags(Handle* e, Handle, unsigned long l
 VGPU_EXPORT int cudaGraphGetNodes(Handle, Handle*, size_t* n) {
   if (n) *n = 1;
   return kSuccess;
-}
-
-// Kernels: registered, never run
-namespace {
-
-struct Dim3 {
-  unsigned x, y, z;
-};
-struct Launch {
-  Dim3 grid, block;
-  size_t shared;
-  Handle stream;
-};
-Launch& pending() {
-  thread_local Launch launch;
-  return launch;
-}
-
-}  // namespace
-
-VGPU_EXPORT void** __cudaRegisterFatBinary(void*) {
-  static void* handle[1];
-  return handle;
-}
-VGPU_EXPORT char __cudaInitModule(void**) { return 1; }
-VGPU_EXPORT int __cudaGetKernel(void** kernel, const void* function) {
-  *kernel = const_cast<void*>(function);
-  return kSuccess;
-}
-VGPU_EXPORT unsigned __cudaPushCallConfiguration(Dim3 grid, Dim3 block, size_t shared, Handle stream) {
-  pending() = {grid, block, shared, stream};
-  return 0;
-}
-VGPU_EXPORT int __cudaPopCallConfiguration(Dim3* grid, Dim3* block, size_t* shared, void* stream) {
-  *grid = pending().grid;
-  *block = pending().block;
-  *shared = pending().shared;
-  put<Handle>(stream, 0, pending().stream);
-  return kSuccess;
-}
-VGPU_EXPORT int cudaLaunchKernel(const void*, Dim3, Dim3, void**, size_t, Handle) {
-  kernel_launched();
-  return kSuccess;
-}
-VGPU_EXPORT int cudaLaunchKernelExC(const void*, const void*, void**) {
-  kernel_launched();
-  return kSuccess;
-}
-VGPU_EXPORT int __cudaLaunchKernel(Handle, Dim3, Dim3, void**, size_t, Handle) {
-  kernel_launched();
-  return kSuccess;
-}
-/// cudaFuncAttributes: three sizes; then threads, registers, versions of PTX and binary, cache mode, dynamic shared
-/// memory.
-VGPU_EXPORT int cudaFuncGetAttributes(void* out, const void*) {
-  const int architecture = settings().major * 10 + settings().minor;
-  std::memset(out, 0, 56);
-  put<int>(out, 24, 1024);
-  put<int>(out, 28, 32);
-  put<int>(out, 32, architecture);
-  put<int>(out, 36, architecture);
-  put<int>(out, 44, 49152);
-  return kSuccess;
-}
-VGPU_EXPORT int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* n, const void*, int block, size_t) {
-  *n = blocks_a_multiprocessor(block);
-  return kSuccess;
-}
-VGPU_EXPORT int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* n, const void* f, int block, size_t s,
-                                                                       unsigned) {
-  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(n, f, block, s);
 }

@@ -39,7 +39,6 @@ Settings from_environment() {
   s.cudnn = count("VGPU_CUDNN", s.cudnn);
   s.cublas = count("VGPU_CUBLAS", s.cublas);
   s.nccl = count("VGPU_NCCL", s.nccl);
-  s.strict = count("VGPU_STRICT", 0) != 0;
   s.report = text_of("VGPU_REPORT", "");
   return s;
 }

@@ -19,7 +19,6 @@ struct Settings {
   int visible = 1;                                   ///< of those, what CUDA_VISIBLE_DEVICES shows
   int cuda = 13000;                                  ///< VGPU_CUDA: 12040 is 12.4
   int cudnn = 90100, cublas = 130000, nccl = 22700;  ///< VGPU_CUDNN, VGPU_CUBLAS, VGPU_NCCL
-  bool strict = false;                               ///< VGPU_STRICT: a call without an answer of its own is an error
   std::string report;                                ///< VGPU_REPORT: folder for a report of each process; empty: none
 };
 

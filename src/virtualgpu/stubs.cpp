@@ -1,38 +1,40 @@
 #include "virtualgpu/stubs.h"
 
 #include "virtualgpu/abi.h"
-#include "virtualgpu/settings.h"
+#include "virtualgpu/memory.h"
+#include "virtualgpu/values.h"
 
 using namespace virtualgpu;
 
 namespace {
 
 std::atomic<Stub*> newest{nullptr};
-constexpr int kStubNotSupported = 801, kCuptiNotSupported = 27;
+constexpr int kCuptiNotSupported = 27;
 
 }  // namespace
 
-int Stub::reached() {
-  if (times++ == 0) {
-    next = newest;
-    while (!newest.compare_exchange_weak(next, this)) {
-    }
+void Stub::reached() {
+  if (times++ > 0) return;
+  next = newest;
+  while (!newest.compare_exchange_weak(next, this)) {
   }
-  return settings().strict ? kStubNotSupported : kSuccess;
 }
 
 const Stub* virtualgpu::reached_stubs() { return newest; }
 
-// SUCCEED: nothing is expected back. GUESS: something is, and its caller finds what it put there. HANDLE: gives a new
-// handle. NUMBER: gives a handle that is a number. NO_BYTES: answers through its n-th parameter that no workspace is
-// needed, as a size_t; NO_BYTES_TWICE through that and the next (on the card, on the host); NO_COUNT as an int.
-// UNSUPPORTED: the profiler, which then traces the host alone.
+// SUCCEED: nothing is expected back, or only what stays on the card. LAUNCH: the same, and it counts as
+// work. UNANSWERED: something is that is not known here, so
+// the call fails. HANDLE: gives a new handle. NUMBER: gives a handle that is a number. NO_BYTES: answers through its
+// n-th parameter that no workspace is needed, as a size_t; NO_BYTES_TWICE through that and the next (on the card, on
+// the host); NO_COUNT as an int. ZEROS: its n-th parameter points to so many bytes, which are zero. RESULT: the same,
+// where they may be the card's, which are left alone. TEXT: gives words. UNSUPPORTED: the profiler, which then traces
+// the host alone. Parameters are counted without those that are floats: these are passed elsewhere.
 namespace {
 
-/// Zero behind parameter n, one or more of a call's, all of them pointers or passed like one.
-template <class Size>
-int zero(int n, int times, void* const (&all)[24]) {
-  for (int i = 0; i < times; ++i) put<Size>(all[n - 1 + i], 0, 0);
+/// Bytes behind parameter n, and those after it; a null pointer asks for nothing.
+int zero(int n, int times, size_t bytes, void* const (&all)[24]) {
+  for (int i = 0; i < times; ++i)
+    if (all[n - 1 + i]) std::memset(all[n - 1 + i], 0, bytes);
   return kSuccess;
 }
 
@@ -46,15 +48,23 @@ int zero(int n, int times, void* const (&all)[24]) {
 #define ALL \
   { p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14, p15, p16, p17, p18, p19, p20, p21, p22, p23, p24 }
 
-#define STUB(name)                                 \
-  namespace {                                      \
-  constinit Stub stub_##name{#name, {0}, nullptr}; \
+#define STUB(name, kind)                                             \
+  namespace {                                                        \
+  constinit Stub stub_##name{#name, Stub::Kind::kind, {0}, nullptr}; \
   }
 #define SUCCEED(name) \
   VGPU_EXPORT int name() { return kSuccess; }
-#define GUESS(name) \
-  STUB(name)        \
-  VGPU_EXPORT int name() { return stub_##name.reached(); }
+#define LAUNCH(name)       \
+  VGPU_EXPORT int name() { \
+    kernel_launched();     \
+    return kSuccess;       \
+  }
+#define UNANSWERED(name)   \
+  STUB(name, unanswered)   \
+  VGPU_EXPORT int name() { \
+    stub_##name.reached(); \
+    return kNotSupported;  \
+  }
 #define HANDLE(name)                    \
   VGPU_EXPORT int name(void** handle) { \
     *handle = new_handle();             \
@@ -65,12 +75,25 @@ int zero(int n, int times, void* const (&all)[24]) {
     *handle = 1;                      \
     return kSuccess;                  \
   }
-#define NO_BYTES(name, n) \
-  VGPU_EXPORT int name(PARAMETERS) { return zero<size_t>(n, 1, ALL); }
-#define NO_BYTES_TWICE(name, n) \
-  VGPU_EXPORT int name(PARAMETERS) { return zero<size_t>(n, 2, ALL); }
-#define NO_COUNT(name, n) \
-  VGPU_EXPORT int name(PARAMETERS) { return zero<int>(n, 1, ALL); }
+#define WORKSPACE(name, n, times, bytes) \
+  STUB(name, workspace)                  \
+  VGPU_EXPORT int name(PARAMETERS) {     \
+    stub_##name.reached();               \
+    return zero(n, times, bytes, ALL);   \
+  }
+#define NO_BYTES(name, n) WORKSPACE(name, n, 1, sizeof(size_t))
+#define NO_BYTES_TWICE(name, n) WORKSPACE(name, n, 2, sizeof(size_t))
+#define NO_COUNT(name, n) WORKSPACE(name, n, 1, sizeof(int))
+#define ZEROS(name, n, bytes) \
+  VGPU_EXPORT int name(PARAMETERS) { return zero(n, 1, bytes, ALL); }
+#define RESULT(name, n, bytes)                                     \
+  VGPU_EXPORT int name(PARAMETERS) {                               \
+    void* const all[24] = ALL;                                     \
+    if (Memory::instance().on_device(all[n - 1])) return kSuccess; \
+    return zero(n, 1, bytes, all);                                 \
+  }
+#define TEXT(name) \
+  VGPU_EXPORT const char* name() { return "a status of the virtual GPU"; }
 #define UNSUPPORTED(name) \
   VGPU_EXPORT int name() { return kCuptiNotSupported; }
 

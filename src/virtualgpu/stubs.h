@@ -1,4 +1,4 @@
-// Calls that should answer something and have no answer: they succeed, and are remembered.
+// Calls without an answer of their own, and what was asked in them: said in the report.
 #pragma once
 #include <atomic>
 
@@ -6,11 +6,14 @@ namespace virtualgpu {
 
 /// One of those calls. They chain themselves up when first reached.
 struct Stub {
+  /// unanswered: it should give something that is not known here, so it fails ("not supported").
+  /// workspace: a library asks how much memory it needs, and is told none.
+  enum class Kind { unanswered, workspace };
   const char* name;
+  Kind kind;
   std::atomic<unsigned> times{0};
   Stub* next = nullptr;
-  /// 0, or 801 (not supported) when only calls with an answer are allowed.
-  int reached();
+  void reached();
 };
 
 /// The newest first; null when none was reached.

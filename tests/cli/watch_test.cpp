@@ -41,7 +41,7 @@ class Stage {
   char path_[32] = "/tmp/vramplan-watch-XXXXXX";
 };
 
-constexpr std::int64_t kMiB = 1 << 20;
+constexpr std::int64_t kMebibyte = 1 << 20;
 
 }  // namespace
 
@@ -69,7 +69,7 @@ TEST_CASE("probe device: records of every size, both forms of memory, and what i
     CHECK(list[1].at("used") == 7000000);
     CHECK(list[1].at("command") == "");
     CHECK(card.at("memory").at("adds_up") == true);
-    CHECK(card.at("memory").at("reserved") == kMiB);
+    CHECK(card.at("memory").at("reserved") == kMebibyte);
   }
   const auto one = run("probe device", "", stage.environment("STAND_IN_MEMORY=v1"));
   CHECK(one.status == 0);
@@ -192,6 +192,20 @@ TEST_CASE("PyTorch's own counters, at the end, whatever the program resets; none
   CHECK(stage.report().at("torch").empty());
 }
 
+TEST_CASE("PyTorch that is looked up before it is imported is asked; past the hook, that is said") {
+  const Stage stage;
+  std::ofstream(stage.file("program.py")) << "import importlib.util, sys\nsys.path.append('" TEST_ROOT
+                                             "/probe/stub')\n"
+                                             "for _ in range(3): importlib.util.find_spec('torch')\nimport "
+                                             "torch\nimportlib.reload(torch)\ntorch.cuda.take(0, 3000)\n";
+  stage.watch("exec python3 " + stage.file("program.py"));
+  REQUIRE(stage.report().at("torch").size() == 1);
+  CHECK(stage.report().at("torch").at(0).at("allocated") == 3000);
+  const auto r = run("probe watch -- python3 -I " + stage.file("program.py"), "", stage.environment());
+  CHECK(r.status == 0);
+  CHECK(has(r.err, "python3 -I ignores PYTHONPATH"));
+}
+
 TEST_CASE("the estimate beside it; and without a driver PyTorch still tells") {
   const Stage stage;
   std::ofstream(stage.file("program.py")) << "import torch\ntorch.cuda.take(0, 1944774144)\n";
@@ -230,17 +244,17 @@ TEST_CASE("probe overhead: what context, module and cuBLAS take, what is left, a
   const json j = json::parse(r.out);
   CHECK(j.at("by_process") == true);
   CHECK(j.at("uuid") == "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f");
-  CHECK(j.at("steps").at(0).at("bytes") == 300 * kMiB);
-  CHECK(j.at("steps").at(1).at("bytes") == 4 * kMiB);
-  CHECK(j.at("steps").at(2).at("bytes") == 64 * kMiB);
-  CHECK(j.at("context") == 368 * kMiB);
-  CHECK(j.at("usable").at("free") == 656 * kMiB);
-  CHECK(j.at("usable").at("largest_block") == 400000000 / (2 * kMiB) * 2 * kMiB);
-  CHECK(j.at("usable").at("all_blocks") == 656 * kMiB);
+  CHECK(j.at("steps").at(0).at("bytes") == 300 * kMebibyte);
+  CHECK(j.at("steps").at(1).at("bytes") == 4 * kMebibyte);
+  CHECK(j.at("steps").at(2).at("bytes") == 64 * kMebibyte);
+  CHECK(j.at("context") == 368 * kMebibyte);
+  CHECK(j.at("usable").at("free") == 656 * kMebibyte);
+  CHECK(j.at("usable").at("largest_block") == 400000000 / (2 * kMebibyte) * 2 * kMebibyte);
+  CHECK(j.at("usable").at("all_blocks") == 656 * kMebibyte);
   const json e = json::parse(
       run("estimate --model gpt2 --gpu t4 --seq 64 --json --calibration " + stage.file("calibration.json")).out);
   for (const json& row : e.at("tree").at("children"))
-    if (row.at("name") == "[cuda context]") CHECK(row.at("bytes") == 368 * kMiB);
+    if (row.at("name") == "[cuda context]") CHECK(row.at("bytes") == 368 * kMebibyte);
 }
 
 TEST_CASE("probe overhead without cuBLAS, and where only the device tells") {
@@ -250,7 +264,7 @@ TEST_CASE("probe overhead without cuBLAS, and where only the device tells") {
                                        "STAND_IN_PROCESSES=denied"));
   const json j = json::parse(r.out);
   CHECK(j.at("by_process") == false);
-  CHECK(j.at("context") == 304 * kMiB);
+  CHECK(j.at("context") == 304 * kMebibyte);
   CHECK(j.at("warnings").size() == 2);
   CHECK(j.at("usable").is_null());
 }
