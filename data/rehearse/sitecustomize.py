@@ -70,10 +70,13 @@ class Watch:
         self.steps, self.counts, self.highest, self.since_reset = [], {}, {}, {}
         self.phases, self.in_backward = {}, False  # peaks of the step so far, by device and phase
         self.failed, self.addresses = "", {}
+        self.pid, self.ended, self.library = os.getpid(), False, None
+        self.launched, self.on_card = 0, 0  # kernels until the last step, and steps that launched any
         self.last_step = int(os.environ.get("VRAMPLAN_STEPS", "0"))
 
     def start(self):
         if not self.cuda_build:
+            self.ended = True
             self.write()
             return
         from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
@@ -94,8 +97,22 @@ class Watch:
             hook(kind, error, trace)
         sys.excepthook = on_error
         self.listener = ctypes.CFUNCTYPE(None, ctypes.c_size_t)(note_read)
-        ctypes.CDLL(None).vgpu_on_zero_read(self.listener)
+        self.library = ctypes.CDLL(None)
+        self.library.vgpu_launches.restype = ctypes.c_size_t
+        self.library.vgpu_on_zero_read(self.listener)
+        cuda._lazy_call(self.write)  # what uses the card and never comes to its end is noticed
         atexit.register(self.at_exit)
+        self.at_hard_exit()
+
+    def at_hard_exit(self):
+        """multiprocessing ends its children so, and programs that hang otherwise."""
+        hard_exit = os._exit
+        @functools.wraps(hard_exit)
+        def ended(status):
+            if os.getpid() == self.pid and not self.ended:
+                self.at_exit()
+            hard_exit(status)
+        os._exit = ended
 
     def mark_backward(self, autograd):
         backward = autograd.backward
@@ -182,6 +199,8 @@ class Watch:
         self.steps.append({device: {**{name: max(peaks[name] for peaks in phases.values()) for name in self.KINDS}, "phases": phases}
                            for device, phases in self.phases.items()})
         self.phases = {}
+        launched = self.library.vgpu_launches()
+        self.on_card, self.launched = self.on_card + (launched > self.launched), launched
         if len(self.steps) <= 3:
             self.note_addresses(optimizer)
         self.write()
@@ -214,21 +233,25 @@ class Watch:
         devices = [{"device": d, **kept, "steps": [s[d] for s in self.steps if d in s]} for d, kept in sorted(self.highest.items())]
         report = {"pid": os.getpid(), "torch": str(self.torch.__version__), "cuda_build": self.cuda_build,
                   "rank": int(os.environ.get("RANK", "0")), "world": int(os.environ.get("WORLD_SIZE", "1")), "steps": len(self.steps),
+                  "steps_on_card": self.on_card, "ended": self.ended,
                   "out_of_memory": self.failed, "assumed": sorted(settled.ASSUMED), "devices": devices, "places": places or [], "timeline": timeline,
                   "reads": [{"place": place, "count": count} for place, count in sorted(READS.items(), key=lambda r: -r[1])[:20]]}
         path = os.path.join(FOLDER, f"{os.getpid()}.torch.json")
         with open(path + ".part", "w") as file:
             json.dump(report, file)
         os.replace(path + ".part", path)
+        if self.library:
+            self.library.vgpu_write_report()  # what a process that is killed had taken until its last step
 
     def at_exit(self):
+        if os.getpid() != self.pid:  # a fork of the one that is watched
+            return
+        self.ended = True
         try:
-            library = ctypes.CDLL(None)
-            library.vgpu_on_zero_read(None)
+            self.library.vgpu_on_zero_read(None)
             self.note_peaks()
             trace = self.trace()
             self.write(at_the_peak(trace, self.addresses), timeline(trace, self.addresses))
-            library.vgpu_write_report()
         except Exception as error:  # the program's own result must not depend on this
             print(f"vramplan: no report: {error!r}", file=sys.stderr)
         time.sleep(0.2)  # threads of the autograd engine may still free tensors, which PyTorch 2.15 does not outlive
@@ -259,7 +282,7 @@ def note_read(size):
         READS[place] = READS.get(place, 0) + 1
 
 
-CUDA_BUILD = {}
+CUDA_BUILD, WATCHED = {}, []
 
 
 def before_torch(spec):
@@ -268,10 +291,19 @@ def before_torch(spec):
 
 
 def after_torch(torch):
-    Watch(torch, CUDA_BUILD["torch"]).start()
+    WATCHED.append(Watch(torch, CUDA_BUILD["torch"]))
+    WATCHED[0].start()
+
+
+def tell_of_a_missed_import():
+    """Something else executed torch's module: its counters were not read."""
+    if "torch" in sys.modules and not WATCHED and FOLDER:
+        with open(os.path.join(FOLDER, f"{os.getpid()}.torch.json"), "w") as file:
+            json.dump({"pid": os.getpid(), "torch": str(getattr(sys.modules["torch"], "__version__", "")), "missed": True, "ended": True}, file)
 
 
 sys.meta_path.insert(0, AtImport("torch", before_torch, after_torch))
 for name, settle in settled.MODULES.items():
     sys.meta_path.insert(0, AtImport(name, lambda spec: None, settle))
+atexit.register(tell_of_a_missed_import)
 run_the_next_sitecustomize(__file__)

@@ -28,7 +28,8 @@ class RehearseCommand final : public Command {
            "PyTorch itself runs, with its own allocator; device memory is counted, kernels do nothing, and what is "
            "read\n"
            "back is zero. Files are written as ever. The report goes to standard error.\n"
-           "The program's exit status is passed on; 1 when it ran out of memory, 3 when it never used a card.\n";
+           "The program's exit status is passed on; 1 when it ran out of memory, 3 when what ran is no evidence: no\n"
+           "optimizer step on the card, or PyTorch's counters could not be read.\n";
   }
   bool writes_json_itself() const override { return true; }
   bool takes_rest() const override { return true; }
@@ -45,7 +46,7 @@ class RehearseCommand final : public Command {
         {"--padded", "", "sequences are padded: attention masks that mask nothing are dropped otherwise", &padded_, r},
         {"--routing", "HOW", "tokens to experts, where the program reads it back: uniform or skewed", &routing_, r},
         {"--try-expandable", "", "run it a second time, silently, with expandable segments", &expandable_, r},
-        {"--strict", "", "make calls that have no answer here an error", &strict_, r},
+        {"--strict", "", "no verdict when a CUDA call had no answer here and failed", &strict_, r},
         {"--html", "FILE", "also write the report as a page: what lived when, phases, lines", &html_, r},
         {"--md", "FILE", "also write its tables as Markdown", &md_, r},
         {"--json", "FILE", "also write the report as JSON", &json_, r}};

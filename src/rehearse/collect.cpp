@@ -59,6 +59,9 @@ Timeline timeline_in(const json& j) {
 void read_torch(const json& j, RehearsedProcess& p) {
   p.rank = j.value("rank", std::int64_t{0});
   p.steps = j.value("steps", std::int64_t{0});
+  p.steps_on_card = j.value("steps_on_card", p.steps);
+  p.ended = j.value("ended", true);
+  p.missed = j.value("missed", false);
   p.torch = j.value("torch", std::string());
   p.cuda_build = j.value("cuda_build", false);
   p.out_of_memory = j.value("out_of_memory", std::string());
@@ -84,7 +87,9 @@ void read_torch(const json& j, RehearsedProcess& p) {
 
 void read_device(const json& j, Bytes context, RehearsedProcess& p) {
   p.zero_reads = j.value("zero_reads", std::int64_t{0});
-  p.guesses = j.value("stubs", std::map<std::string, std::int64_t>());
+  p.unanswered = j.value("stubs", std::map<std::string, std::int64_t>());
+  p.workspaces = j.value("workspaces", std::map<std::string, std::int64_t>());
+  p.command = j.value("command", std::vector<std::string>());
   int index = 0;
   for (const json& c : j.value("cards", json::array())) {
     const int number = index++;

@@ -1,6 +1,7 @@
 #include "rehearse/rehearsal.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "estimate/overhead.h"
 #include "rehearse/child.h"
 #include "rehearse/collect.h"
+#include "rehearse/evidence.h"
 #include "rehearse/workplace.h"
 #include "vramplan/base/error.h"
 
@@ -53,7 +55,7 @@ std::map<std::string, std::string> environment_of(const Job& job, const Rehearsa
                                        {"VGPU_CAPABILITY", fmt::format("{}.{}", capability / 10, capability % 10)},
                                        {"VGPU_MULTIPROCESSORS", std::to_string(c.multiprocessors)},
                                        {"VGPU_CARDS", std::to_string(o.cards)},
-                                 
+
                                        {"VRAMPLAN_STEPS", std::to_string(o.steps)},
                                        {"VRAMPLAN_PLACES", o.places ? "1" : "0"},
                                        {"VRAMPLAN_PADDED", o.padded ? "1" : "0"},
@@ -74,22 +76,19 @@ std::map<std::string, std::string> environment_of(const Job& job, const Rehearsa
   return e;
 }
 
-/// Why there is no verdict.
-std::string why_unused(const Rehearsal& r) {
-  if (r.processes.empty())
-    return "the program did not import PyTorch, and used no CUDA runtime that can be stood in for: is the command's "
-           "python "
-           "the one that has torch?";
-  if (!r.processes[0].cuda_build)
-    return "this PyTorch is not built for CUDA: install the CUDA build into the program's environment; it needs no GPU";
-  return "the program left the card alone: does it choose device='cuda'?";
-}
-
 /// For calls of which it is known what fails without an answer.
 std::string_view way_around(std::string_view call) {
   if (call.starts_with("cudnnGetRNN"))
     return ": recurrent layers of cuDNN can't be rehearsed; torch.backends.cudnn.enabled = False takes PyTorch's own";
   return "";
+}
+
+/// A call's name begins with its library's.
+std::string_view library_of(std::string_view call) {
+  for (const auto& [prefix, library] :
+       {std::pair{"cudnn", "cuDNN"}, {"cufft", "cuFFT"}, {"cusolver", "cuSOLVER"}, {"cusparse", "cuSPARSE"}})
+    if (call.starts_with(prefix)) return library;
+  return "a CUDA library";
 }
 
 /// Several ranks, one of which failed of something else than memory.
@@ -100,18 +99,19 @@ bool ranks_disagreed(const Rehearsal& r) {
 }
 
 void warn(Rehearsal& r) {
-  if (r.counters.device_used == Bytes() && r.status == 0) r.warnings.push_back(why_unused(r));
   if (ranks_disagreed(r))
     r.warnings.push_back(
         "ranks send each other what they uploaded; what their cards would have computed is zero in all of them, and a "
         "program that compares it fails: try rank 0 of N in one process, --world N -- python ...");
   std::map<int, int> users;
-  std::map<std::string, std::int64_t> guesses, reads;
+  std::map<std::string, std::int64_t> unanswered, reads;
+  std::set<std::string> sized;
   for (const RehearsedProcess& p : r.processes) {
     r.assumptions.insert(p.assumptions.begin(), p.assumptions.end());
     for (const RehearsedDevice& d : p.devices) ++users[d.device];
     for (const RehearsedRead& read : p.reads) reads[read.place] += read.count;
-    for (const auto& [name, times] : p.guesses) guesses[name] += times;
+    for (const auto& [name, times] : p.unanswered) unanswered[name] += times;
+    for (const auto& [name, times] : p.workspaces) sized.insert(std::string(library_of(name)));
   }
   for (const auto& [device, processes] : users)
     if (processes > 1)
@@ -119,26 +119,31 @@ void warn(Rehearsal& r) {
   for (const auto& [place, times] : reads)
     r.warnings.push_back(
         fmt::format("{} reads from the card ({} times) and gets zeros: what depends on it may differ", place, times));
-  for (const auto& [name, times] : guesses)
-    r.warnings.push_back(fmt::format("{} was called {} times and has no answer here{}", name, times, way_around(name)));
+  for (const auto& [name, times] : unanswered)
+    r.warnings.push_back(
+        fmt::format("{} was called {} times and has no answer here, so it failed{}", name, times, way_around(name)));
+  if (!sized.empty())
+    r.warnings.push_back(fmt::format("workspaces of {} are counted as 0 bytes: how large they are is not known here",
+                                     fmt::join(sized, ", ")));
 }
 
 /// The worst device decides.
-void judge(Rehearsal& r, const Job& job) {
+void judge(Rehearsal& r, const Job& job, bool strict) {
   const auto worst = worst_device(r);
+  const bool refused = std::any_of(r.processes.begin(), r.processes.end(),
+                                   [](const RehearsedProcess& p) { return !p.out_of_memory.empty(); });
+  if (!refused) r.missing = missing_evidence(r, strict);
   if (!worst) return;
   r.counters.allocated = worst->device->allocated;
   r.counters.reserved = worst->device->reserved;
   r.counters.device_used = worst->device->device_used;
   r.worst_rank = worst->process->rank;
-  const bool refused = std::any_of(r.processes.begin(), r.processes.end(),
-                                   [](const RehearsedProcess& p) { return !p.out_of_memory.empty(); });
   r.margin = static_cast<std::int64_t>(r.counters.capacity.count()) -
              static_cast<std::int64_t>(r.counters.device_used.count());
   std::uint64_t doubt = worst->device->collectives.count();  // twice and half as much were seen
   for (const UncertaintyPart& part : uncertainty_parts(job)) doubt += part.bytes.count();
   r.verdict = refused                                       ? Verdict::does_not_fit
-              : r.status != 0                               ? Verdict::unknown
+              : !r.missing.empty()                          ? Verdict::unknown
               : r.margin < static_cast<std::int64_t>(doubt) ? Verdict::tight
                                                             : Verdict::fits;
 }
@@ -168,7 +173,7 @@ Rehearsal rehearse(const Job& job, const RehearsalOptions& options, const HookFi
   const Workplace workplace(hook);
   r.status = run_child(options.command, environment_of(job, options, r, library, workplace.path()));
   r.processes = collect_reports(workplace.path(), r.context, r.warnings);
-  judge(r, job);
+  judge(r, job, options.strict);
   warn(r);
   if (r.verdict == Verdict::fits || r.verdict == Verdict::tight)
     for (const Card& c : cuda_cards(cards))

@@ -51,16 +51,21 @@ struct RehearsedRead {
 
 struct RehearsedProcess {
   std::int64_t pid = 0, rank = 0, steps = 0;
-  std::string torch;          ///< version; empty: the process did not import PyTorch
-  bool cuda_build = false;    ///< of PyTorch
-  std::string out_of_memory;  ///< the first line of its error
+  std::int64_t steps_on_card = 0;    ///< of those, in which kernels were launched
+  bool ended = true;                 ///< as Python ends; false: by a signal, after it had used the card
+  bool missed = false;               ///< PyTorch was imported past the hook: its counters were not read
+  std::vector<std::string> command;  ///< words; known where the process used the card
+  std::string torch;                 ///< version; empty: the process did not import PyTorch
+  bool cuda_build = false;           ///< of PyTorch
+  std::string out_of_memory;         ///< the first line of its error
   std::vector<RehearsedDevice> devices;
-  std::vector<RehearsedPlace> places;           ///< largest first
-  std::vector<RehearsedRead> reads;             ///< most frequent first
-  Timeline timeline;                            ///< of the whole run, setup with it; empty without places
-  std::vector<std::string> assumptions;         ///< where the program asks the card and the answer was settled
-  std::map<std::string, std::int64_t> guesses;  ///< calls without an answer of their own, and how often
-  std::int64_t zero_reads = 0;                  ///< copies to the host that were answered with zeros
+  std::vector<RehearsedPlace> places;              ///< largest first
+  std::vector<RehearsedRead> reads;                ///< most frequent first
+  Timeline timeline;                               ///< of the whole run, setup with it; empty without places
+  std::vector<std::string> assumptions;            ///< where the program asks the card and the answer was settled
+  std::map<std::string, std::int64_t> unanswered;  ///< calls that failed for want of an answer, and how often
+  std::map<std::string, std::int64_t> workspaces;  ///< calls in which a library was told that it needs no workspace
+  std::int64_t zero_reads = 0;                     ///< copies to the host that were answered with zeros
 };
 
 struct Rehearsal {
@@ -73,7 +78,8 @@ struct Rehearsal {
   Counters counters;                        ///< of the worst device
   std::int64_t worst_rank = 0;
   std::int64_t margin = 0;
-  Verdict verdict = Verdict::unknown;  ///< unknown: no process used the card, or the program failed for another reason
+  Verdict verdict = Verdict::unknown;  ///< unknown: what ran is no evidence, see `missing`
+  std::vector<std::string> missing;    ///< what a verdict would need, the most telling first; empty when there is one
   std::set<std::string> assumptions;
   std::vector<std::string> warnings;
   std::optional<Card> smallest;  ///< the card with the least memory that holds what was used
@@ -95,7 +101,7 @@ struct RehearsalOptions {
   int cards = 1;
   int world = 1;           ///< run as rank 0 of so many, without the others
   std::int64_t steps = 0;  ///< end the program after so many optimizer steps; 0: let it run
-  bool strict = false;     ///< a call without an answer of its own is an error
+  bool strict = false;     ///< no verdict when a call had no answer here
   bool places = true;      ///< remember which lines allocate
   bool padded = false;     ///< attention masks mask something
   Routing routing = Routing::uniform;

@@ -106,6 +106,11 @@ json device_json(const RehearsedDevice& d) {
   return j;
 }
 
+/// Null: there is none.
+json verdict_json(const Rehearsal& r) {
+  return r.verdict == Verdict::unknown ? json() : json(std::string(name_of(r.verdict)));
+}
+
 json process_json(const RehearsedProcess& p) {
   json j{{"pid", p.pid},
          {"rank", p.rank},
@@ -116,7 +121,10 @@ json process_json(const RehearsedProcess& p) {
          {"places", json::array()},
          {"reads", json::array()},
          {"timeline", p.timeline.samples.empty() ? json() : timeline_json(p.timeline)},
-         {"unanswered_calls", p.guesses},
+         {"unanswered_calls", p.unanswered},
+         {"workspaces_taken_as_none", p.workspaces},
+         {"steps_on_card", p.steps_on_card},
+         {"ended", p.ended},
          {"zero_reads", p.zero_reads}};
   for (const RehearsedDevice& d : p.devices) j["devices"].push_back(device_json(d));
   for (const RehearsedRead& read : p.reads) j["reads"].push_back({{"place", read.place}, {"count", read.count}});
@@ -131,10 +139,13 @@ json process_json(const RehearsedProcess& p) {
 
 }  // namespace
 
+std::string_view verdict_word(const Rehearsal& r) {
+  return r.verdict == Verdict::unknown ? "no verdict" : name_of(r.verdict);
+}
+
 std::string rehearsal_headline(const Rehearsal& r) {
   if (r.verdict == Verdict::unknown)
-    return r.counters.device_used == Bytes() ? "no verdict: no process of the program used the card\n"
-                                             : "no verdict: the program failed; until then\n";
+    return fmt::format("no verdict: {}\n", r.missing.empty() ? "nothing was seen" : r.missing.front());
   if (r.verdict == Verdict::does_not_fit)
     return fmt::format("does not fit: PyTorch ran out of memory on {}, of which {} are usable\n", r.card.name,
                        format_bytes(r.counters.capacity));
@@ -228,8 +239,9 @@ std::string rehearsal_table(const Rehearsal& r, const std::optional<PredictedRun
     if (r.verdict == Verdict::does_not_fit)
       out += "\nNext: --allocator expandable, a larger --gpu, or what 'vramplan estimate --advise' ranks\n";
   }
-  if (!r.warnings.empty() || !r.assumptions.empty()) out += "\n";
+  if (!r.warnings.empty() || !r.assumptions.empty() || r.missing.size() > 1) out += "\n";
   for (const std::string& a : r.assumptions) out += "assumed: " + a + "\n";
+  for (std::size_t i = 1; i < r.missing.size(); ++i) out += "no verdict also because " + r.missing[i] + "\n";
   for (const std::string& w : r.warnings) out += "warning: " + w + "\n";
   return out;
 }
@@ -237,7 +249,7 @@ std::string rehearsal_table(const Rehearsal& r, const std::optional<PredictedRun
 std::string expandable_line(const Rehearsal& r, const Rehearsal& expandable) {
   return fmt::format(
       "With expandable segments (PYTORCH_ALLOC_CONF=expandable_segments:True): {}, {} reserved instead of {}\n",
-      name_of(expandable.verdict), format_bytes(expandable.counters.reserved), format_bytes(r.counters.reserved));
+      verdict_word(expandable), format_bytes(expandable.counters.reserved), format_bytes(r.counters.reserved));
 }
 
 std::string rehearsal_json(const Rehearsal& r, const std::optional<PredictedRun>& predicted,
@@ -247,7 +259,8 @@ std::string rehearsal_json(const Rehearsal& r, const std::optional<PredictedRun>
             {"exit_status", r.status},
             {"gpu", r.card.id},
             {"cards", r.cards},
-            {"verdict", std::string(name_of(r.verdict))},
+            {"verdict", verdict_json(r)},
+            {"missing", r.missing},
             {"margin", r.margin},
             {"context", r.context.count()},
             {"counters",
@@ -262,7 +275,7 @@ std::string rehearsal_json(const Rehearsal& r, const std::optional<PredictedRun>
             {"warnings", r.warnings}});
   for (const RehearsedProcess& p : r.processes) j["processes"].push_back(process_json(p));
   if (expandable)
-    j["expandable"] = {{"verdict", name_of(expandable->verdict)},
+    j["expandable"] = {{"verdict", verdict_json(*expandable)},
                        {"exit_status", expandable->status},
                        {"allocated", expandable->counters.allocated.count()},
                        {"reserved", expandable->counters.reserved.count()},

@@ -31,6 +31,8 @@ double share_of(const RehearsalGap& g);
 /// The counters of each rank's devices, as cells; the first row names the columns.
 std::vector<std::vector<std::string>> device_rows(const Rehearsal& r);
 /// "fits", and how much of what is used; several lines end with a newline.
+/// "fits", "tight", "does not fit" or "no verdict".
+std::string_view verdict_word(const Rehearsal& r);
 std::string rehearsal_headline(const Rehearsal& r);
 /// A line of the program without the way to the installed packages.
 std::string shortened_place(const std::string& place);

@@ -13,7 +13,7 @@ std::string text_cell(std::string_view text) { return fmt::format("<td>{}</td>",
 std::string number_cell(std::int64_t n) { return fmt::format("<td class=\"n\">{}</td>", n); }
 
 std::string headline(const Rehearsal& r, const WorstDevice* worst) {
-  const std::string verdict(name_of(r.verdict)), torch = worst ? worst->process->torch : "";
+  const std::string verdict(verdict_word(r)), torch = worst ? worst->process->torch : "";
   return fmt::format(
       "<h1 id=\"verdict\" class=\"{}\">{}</h1><p>{}<br><span class=\"quiet\">{}: exit status {}{}</span></p>",
       dashed(verdict), verdict, escaped(rehearsal_headline(r)), escaped(fmt::format("{}", fmt::join(r.command, " "))),
@@ -101,7 +101,7 @@ std::string rehearsal_html(const Rehearsal& r, const std::optional<PredictedRun>
     if (predicted) body += comparison(r, *predicted);
     body += places(*worst->process);
   }
-  return page("rehearsal: " + std::string(name_of(r.verdict)), body + notes(r));
+  return page("rehearsal: " + std::string(verdict_word(r)), body + notes(r));
 }
 
 }  // namespace vramplan

@@ -118,7 +118,8 @@ VGPU_EXPORT int cuModuleGetFunction(Handle* f, Handle, const char*) {
   *f = new_handle();
   return kSuccess;
 }
-/// CUfunction_attribute: 0 threads, 4 registers, 5 and 6 the versions of PTX and binary: compiled for this card, at run time.
+/// CUfunction_attribute: 0 threads, 4 registers, 5 and 6 the versions of PTX and binary: compiled for this card, at run
+/// time.
 VGPU_EXPORT int cuFuncGetAttribute(int* v, int which, Handle) {
   const int architecture = settings().major * 10 + settings().minor;
   *v = which == 0 ? 1024 : which == 4 ? 32 : which == 5 || which == 6 ? architecture : 0;
@@ -136,8 +137,8 @@ VGPU_EXPORT int cuOccupancyMaxActiveClusters(int* n, Handle, const void*) {
   return kSuccess;
 }
 
-// Look-up by name: the newest form of a call that is here. Of one that is not the driver would say so, too: it is of a later
-// version, and its caller has another way.
+// Look-up by name: the newest form of a call that is here. Of one that is not the driver would say so, too: it is of a
+// later version, and its caller has another way.
 VGPU_EXPORT int cuGetProcAddress_v2(const char* name, void** f, int, uint64_t, int* found) {
   *f = dlsym(RTLD_DEFAULT, (std::string(name) + "_v2").c_str());
   if (!*f) *f = dlsym(RTLD_DEFAULT, name);

@@ -14,15 +14,15 @@ struct Words {
   int result;
   const char *name, *text;
 };
-constexpr Words kWords[] = {{kSuccess, "cudaSuccess", "no error"},
-                            {kInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
-                            {kOutOfMemory, "cudaErrorMemoryAllocation", "out of memory"},
-                            {kNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
-                            {kInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
-                            {kNoKernelImage, "cudaErrorNoKernelImageForDevice",
-                             "no kernel image is available for execution on the device"},
-                            {kNotFound, "cudaErrorSymbolNotFound", "named symbol not found"},
-                            {kNotSupported, "cudaErrorNotSupported", "operation not supported"}};
+constexpr Words kWords[] = {
+    {kSuccess, "cudaSuccess", "no error"},
+    {kInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
+    {kOutOfMemory, "cudaErrorMemoryAllocation", "out of memory"},
+    {kNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
+    {kInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
+    {kNoKernelImage, "cudaErrorNoKernelImageForDevice", "no kernel image is available for execution on the device"},
+    {kNotFound, "cudaErrorSymbolNotFound", "named symbol not found"},
+    {kNotSupported, "cudaErrorNotSupported", "operation not supported"}};
 constexpr Words kUnknown{0, "unrecognized error code", "unrecognized error code"};
 
 const Words& words_of(int result) {

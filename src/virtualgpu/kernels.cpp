@@ -1,5 +1,5 @@
-// Kernels of a program's libraries: registered as they are loaded, launched and never run. What is asked of one is answered by
-// the code that the driver would have taken for the card.
+// Kernels of a program's libraries: registered as they are loaded, launched and never run. What is asked of one is
+// answered by the code that the driver would have taken for the card.
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -111,6 +111,9 @@ VGPU_EXPORT int cudaLaunchKernel(const void* f, Dim3, Dim3, void**, size_t, Hand
 VGPU_EXPORT int cudaLaunchCooperativeKernel(const void* f, Dim3, Dim3, void**, size_t, Handle) { return launched(f); }
 VGPU_EXPORT int cudaLaunchKernelExC(const void*, const void* f, void**) { return launched(f); }
 VGPU_EXPORT int __cudaLaunchKernel(Handle f, Dim3, Dim3, void**, size_t, Handle) { return launched(f); }
+VGPU_EXPORT int cudaLaunchKernel_ptsz(const void* f, Dim3, Dim3, void**, size_t, Handle) { return launched(f); }
+VGPU_EXPORT int cudaLaunchKernelExC_ptsz(const void*, const void* f, void**) { return launched(f); }
+VGPU_EXPORT int __cudaLaunchKernel_ptsz(Handle f, Dim3, Dim3, void**, size_t, Handle) { return launched(f); }
 /// cudaFuncAttributes: three sizes; then threads, registers, versions of PTX and binary, cache mode, dynamic shared
 /// memory.
 VGPU_EXPORT int cudaFuncGetAttributes(void* out, const void* function) {

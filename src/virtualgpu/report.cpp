@@ -26,6 +26,26 @@ void write_stubs(std::FILE* out, const char* key, Stub::Kind kind) {
   std::fprintf(out, "}");
 }
 
+/// The words of this process's command line as a JSON list; what is not ASCII is shown as a question mark.
+void write_command(std::FILE* out) {
+  std::fprintf(out, ",\"command\":[");
+  std::FILE* const in = std::fopen("/proc/self/cmdline", "r");
+  bool within = false, first = true;
+  for (int c = in ? std::fgetc(in) : EOF; c != EOF; c = std::fgetc(in)) {
+    if (!within) std::fprintf(out, "%s\"", first ? "" : ",");
+    first = false;
+    within = c != 0;
+    if (c == 0)
+      std::fputc('"', out);
+    else if (c == '"' || c == '\\')
+      std::fprintf(out, "\\%c", c);
+    else
+      std::fputc(c < 32 || c > 126 ? '?' : c, out);
+  }
+  if (in) std::fclose(in);
+  std::fprintf(out, "%s]", within ? "\"" : "");
+}
+
 }  // namespace
 
 /// Writes PID.device.json; a later call overwrites it.
@@ -43,12 +63,14 @@ VGPU_EXPORT void vgpu_write_report() {
   std::fprintf(out, "]");
   write_stubs(out, "stubs", Stub::Kind::unanswered);
   write_stubs(out, "workspaces", Stub::Kind::workspace);
+  write_command(out);
   std::fprintf(out, "}\n");
   std::fclose(out);
   std::rename((path + ".part").c_str(), path.c_str());
 }
 
 VGPU_EXPORT void vgpu_on_zero_read(void (*f)(size_t bytes)) { on_zero_read(f); }
+VGPU_EXPORT size_t vgpu_launches() { return launches(); }
 VGPU_EXPORT size_t vgpu_peak(int card) { return is_card(card) ? Memory::instance().card(card).peak : 0; }
 
 namespace {

@@ -2,6 +2,7 @@
 
 #include "virtualgpu/abi.h"
 #include "virtualgpu/memory.h"
+#include "virtualgpu/values.h"
 
 using namespace virtualgpu;
 
@@ -21,12 +22,13 @@ void Stub::reached() {
 
 const Stub* virtualgpu::reached_stubs() { return newest; }
 
-// SUCCEED: nothing is expected back, or only what stays on the card. UNANSWERED: something is that is not known here, so
-// the call fails. HANDLE: gives a new handle. NUMBER: gives a handle that is a number. NO_BYTES: answers through its n-th
-// parameter that no workspace is needed, as a size_t; NO_BYTES_TWICE through that and the next (on the card, on the host);
-// NO_COUNT as an int. ZEROS: its n-th parameter points to so many bytes, which are zero. RESULT: the same, where they may
-// be the card's, which are left alone. TEXT: gives words. UNSUPPORTED: the profiler, which then traces the host alone.
-// Parameters are counted without those that are floats: these are passed elsewhere.
+// SUCCEED: nothing is expected back, or only what stays on the card. LAUNCH: the same, and it counts as
+// work. UNANSWERED: something is that is not known here, so
+// the call fails. HANDLE: gives a new handle. NUMBER: gives a handle that is a number. NO_BYTES: answers through its
+// n-th parameter that no workspace is needed, as a size_t; NO_BYTES_TWICE through that and the next (on the card, on
+// the host); NO_COUNT as an int. ZEROS: its n-th parameter points to so many bytes, which are zero. RESULT: the same,
+// where they may be the card's, which are left alone. TEXT: gives words. UNSUPPORTED: the profiler, which then traces
+// the host alone. Parameters are counted without those that are floats: these are passed elsewhere.
 namespace {
 
 /// Bytes behind parameter n, and those after it; a null pointer asks for nothing.
@@ -52,11 +54,16 @@ int zero(int n, int times, size_t bytes, void* const (&all)[24]) {
   }
 #define SUCCEED(name) \
   VGPU_EXPORT int name() { return kSuccess; }
-#define UNANSWERED(name)     \
-  STUB(name, unanswered)     \
-  VGPU_EXPORT int name() {   \
-    stub_##name.reached();   \
-    return kNotSupported;    \
+#define LAUNCH(name)       \
+  VGPU_EXPORT int name() { \
+    kernel_launched();     \
+    return kSuccess;       \
+  }
+#define UNANSWERED(name)   \
+  STUB(name, unanswered)   \
+  VGPU_EXPORT int name() { \
+    stub_##name.reached(); \
+    return kNotSupported;  \
   }
 #define HANDLE(name)                    \
   VGPU_EXPORT int name(void** handle) { \
@@ -79,11 +86,11 @@ int zero(int n, int times, size_t bytes, void* const (&all)[24]) {
 #define NO_COUNT(name, n) WORKSPACE(name, n, 1, sizeof(int))
 #define ZEROS(name, n, bytes) \
   VGPU_EXPORT int name(PARAMETERS) { return zero(n, 1, bytes, ALL); }
-#define RESULT(name, n, bytes)                                       \
-  VGPU_EXPORT int name(PARAMETERS) {                                 \
-    void* const all[24] = ALL;                                       \
-    if (Memory::instance().on_device(all[n - 1])) return kSuccess;   \
-    return zero(n, 1, bytes, all);                                   \
+#define RESULT(name, n, bytes)                                     \
+  VGPU_EXPORT int name(PARAMETERS) {                               \
+    void* const all[24] = ALL;                                     \
+    if (Memory::instance().on_device(all[n - 1])) return kSuccess; \
+    return zero(n, 1, bytes, all);                                 \
   }
 #define TEXT(name) \
   VGPU_EXPORT const char* name() { return "a status of the virtual GPU"; }

@@ -1,5 +1,5 @@
-// Less usual ways to what the runtime and the driver have other names for: memory by the pitch, from pools and by the driver,
-// copies by the driver and in batches, streams and captures of the driver.
+// Less usual ways to what the runtime and the driver have other names for: memory by the pitch, from pools and by the
+// driver, copies by the driver and in batches, streams and captures of the driver.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -190,6 +190,6 @@ TEST_CASE("reports: by rank, idle devices left out, damaged ones named") {
   CHECK(found[2].devices[0].device == 1);
   CHECK(found[2].devices[0].device_used == Bytes(107));
   CHECK(found[2].devices[0].steps.at(0).reserved == Bytes(7));
-  CHECK(found[2].guesses.at("cudnnGetFoo") == 2);
+  CHECK(found[2].unanswered.at("cudnnGetFoo") == 2);
   CHECK(found[2].zero_reads == 3);
 }

@@ -240,13 +240,18 @@ TEST_CASE("libraries ask for no workspace, and nothing beside their answer is wr
   CHECK(host == 0);
 }
 
-TEST_CASE("calls are found by name, the newest form first; an unknown one succeeds") {
+TEST_CASE("calls are found by name, the newest form first; an unknown one is said to be unknown") {
   void* f = nullptr;
   const auto find = call<int(const char*, void**, int, std::uint64_t, int*)>("cuGetProcAddress_v2");
   CHECK(find("cuMemGetInfo", &f, 12000, 0, nullptr) == 0);
   CHECK(f == dlsym(vramplan::test::virtual_gpu(), "cuMemGetInfo_v2"));
-  CHECK(find("cuSomethingOfTheFuture", &f, 12000, 0, nullptr) == 0);
-  CHECK(reinterpret_cast<int (*)()>(f)() == 0);
+  int found = 7;
+  CHECK(find("cuSomethingOfTheFuture", &f, 12000, 0, &found) == 500);
+  CHECK(f == nullptr);
+  CHECK(found == 1);
+  const auto entry = call<int(const char*, void**, unsigned long long, int*)>("cudaGetDriverEntryPoint");
+  CHECK(entry("cuSomethingOfTheFuture", &f, 0, &found) == 0);
+  CHECK(f == nullptr);
 }
 
 TEST_CASE("the management library tells each card's memory") {
