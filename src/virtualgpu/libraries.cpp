@@ -2,6 +2,7 @@
 // was built with; one algorithm and one engine, without a workspace of its own.
 #include "virtualgpu/abi.h"
 #include "virtualgpu/settings.h"
+#include "virtualgpu/stubs.h"
 
 using namespace virtualgpu;
 
@@ -50,8 +51,16 @@ VGPU_EXPORT int cudnnBackendCreateDescriptor(int, void** d) {
   *d = new_handle();
   return 0;
 }
+namespace {
+
+constinit Stub plan_workspace{"cudnnBackendGetAttribute", Stub::Kind::workspace, {0}, nullptr};
+constexpr int kPlanWorkspace = 402;  // CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE of cudnn_graph.h
+
+}  // namespace
+
 /// Sizes by cudnnBackendAttributeType_t; the 15th kind is a descriptor, which the caller has made.
-VGPU_EXPORT int cudnnBackendGetAttribute(void*, int, int type, int64_t, int64_t* n, void* out) {
+VGPU_EXPORT int cudnnBackendGetAttribute(void*, int which, int type, int64_t, int64_t* n, void* out) {
+  if (which == kPlanWorkspace) plan_workspace.reached();
   static constexpr size_t kSize[] = {8, 4, 1, 8, 4, 8, 8};
   if (n) *n = 1;
   if (out && type != 15) std::memset(out, 0, type >= 0 && type < 7 ? kSize[type] : 4);
