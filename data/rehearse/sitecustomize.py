@@ -71,6 +71,7 @@ class Watch:
         self.phases, self.in_backward = {}, False  # peaks of the step so far, by device and phase
         self.failed, self.addresses = "", {}
         self.pid, self.ended, self.library = os.getpid(), False, None
+        self.in_use, self.forked = False, False  # the card; this process is another's fork
         self.launched, self.on_card = 0, 0  # kernels until the last step, and steps that launched any
         self.last_step = int(os.environ.get("VRAMPLAN_STEPS", "0"))
 
@@ -100,16 +101,26 @@ class Watch:
         self.library = ctypes.CDLL(None)
         self.library.vgpu_launches.restype = ctypes.c_size_t
         self.library.vgpu_on_zero_read(self.listener)
-        cuda._lazy_call(self.write)  # what uses the card and never comes to its end is noticed
+        cuda._lazy_call(self.begin)
         atexit.register(self.at_exit)
+        os.register_at_fork(after_in_child=self.after_fork)
         self.at_hard_exit()
+
+    def begin(self):
+        """The card is used from now on. Of a process that never comes to its end this report is left."""
+        self.in_use = True
+        self.write()
+
+    def after_fork(self):
+        if not self.in_use:  # else the card is its parent's, and CUDA refuses the fork
+            self.pid, self.forked = os.getpid(), True
 
     def at_hard_exit(self):
         """multiprocessing ends its children so, and programs that hang otherwise."""
         hard_exit = os._exit
         @functools.wraps(hard_exit)
         def ended(status):
-            if os.getpid() == self.pid and not self.ended:
+            if not self.ended and (self.in_use or not self.forked):
                 self.at_exit()
             hard_exit(status)
         os._exit = ended

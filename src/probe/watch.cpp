@@ -9,6 +9,7 @@
 
 #include "probe/process_tree.h"
 #include "rehearse/child.h"
+#include "rehearse/evidence.h"
 #include "vramplan/base/error.h"
 
 namespace vramplan {
@@ -95,7 +96,11 @@ WatchReport watch(const WatchOptions& options) {
         }
       r.cards.push_back(std::move(card));
     }
-  if (!options.hook.empty()) read_torch_reports(workplace.path(), r);
+  if (!options.hook.empty()) {
+    read_torch_reports(workplace.path(), r);
+    const std::string why = r.torch.empty() ? why_unhooked(options.command) : "";
+    if (!why.empty()) r.warnings.push_back("PyTorch was not asked: " + why);
+  }
   warn(r);
   return r;
 }

@@ -45,8 +45,8 @@ std::string of_env(const std::vector<std::string>& words, std::size_t at) {
   for (std::size_t i = at + 1; i < words.size() && words[i].starts_with('-'); ++i)
     if (words[i] == "-" || words[i] == "--ignore-environment" || letter_among(words[i], "i", "uCS"))
       return fmt::format(
-          "env {} clears the environment, through which the virtual GPU and the hook are loaded: run the program "
-          "without it, or with 'env -u NAME' for what must go",
+          "env {} clears the environment, through which a program is reached: run it "
+          "without, or with 'env -u NAME' for what must go",
           words[i]);
     else if (words[i] == "-u" || words[i] == "-C")
       ++i;

@@ -28,6 +28,31 @@ TEST_CASE("a program that uses no card is told so, and the report is written all
   CHECK(j.at("counters").at("capacity").get<std::int64_t>() > (std::int64_t{70} << 30));
 }
 
+TEST_CASE("without evidence: no word of fitting, status 3, null in JSON, and a page that says so") {
+  const std::string at = "/tmp/vramplan-evidence-" + std::to_string(getpid());
+  for (const char* way : {"without-steps", "on-the-cpu", "past-the-hook", "-I"}) {
+    CAPTURE(way);
+    const std::string flags = *way == '-' ? std::string(way) : "", name = *way == '-' ? "plain" : way;
+    const Result r = run("rehearse --gpu t4 --json " + at + ".json --html " + at + ".html --md " + at +
+                         ".md -- python3 " + flags + " " TEST_ROOT "/rehearse/late.py " + name);
+    CHECK(r.status == 3);
+    CHECK(has(r.err, "no verdict: "));
+    CHECK_FALSE(has(r.err, "fits"));
+    CHECK_FALSE(has(r.err, "Smallest card"));
+    const std::string text = vramplan::test::slurp(at + ".json");
+    vramplan::test::check_document(text);
+    const auto j = nlohmann::json::parse(text);
+    CHECK(j.at("verdict").is_null());
+    CHECK(j.at("smallest_gpu").is_null());
+    REQUIRE_FALSE(j.at("missing").empty());
+    for (const char* form : {".html", ".md"}) {
+      CHECK(has(vramplan::test::slurp(at + form), "no verdict"));
+      CHECK_FALSE(has(vramplan::test::slurp(at + form), "fits: "));
+    }
+  }
+  for (const char* form : {".json", ".html", ".md"}) std::remove((at + form).c_str());
+}
+
 TEST_CASE("the environment tells the card to the library") {
   const Result r = run("rehearse --gpu rtx-4090 --gpus 3 --reserve 1GiB --allocator expandable -- env");
   CHECK(has(r.out, "VGPU_CAPABILITY=8.9\n"));

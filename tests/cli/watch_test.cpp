@@ -192,6 +192,20 @@ TEST_CASE("PyTorch's own counters, at the end, whatever the program resets; none
   CHECK(stage.report().at("torch").empty());
 }
 
+TEST_CASE("PyTorch that is looked up before it is imported is asked; past the hook, that is said") {
+  const Stage stage;
+  std::ofstream(stage.file("program.py")) << "import importlib.util, sys\nsys.path.append('" TEST_ROOT
+                                             "/probe/stub')\n"
+                                             "for _ in range(3): importlib.util.find_spec('torch')\nimport "
+                                             "torch\nimportlib.reload(torch)\ntorch.cuda.take(0, 3000)\n";
+  stage.watch("exec python3 " + stage.file("program.py"));
+  REQUIRE(stage.report().at("torch").size() == 1);
+  CHECK(stage.report().at("torch").at(0).at("allocated") == 3000);
+  const auto r = run("probe watch -- python3 -I " + stage.file("program.py"), "", stage.environment());
+  CHECK(r.status == 0);
+  CHECK(has(r.err, "python3 -I ignores PYTHONPATH"));
+}
+
 TEST_CASE("the estimate beside it; and without a driver PyTorch still tells") {
   const Stage stage;
   std::ofstream(stage.file("program.py")) << "import torch\ntorch.cuda.take(0, 1944774144)\n";

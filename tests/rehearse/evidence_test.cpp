@@ -45,8 +45,8 @@ RehearsedProcess process(std::int64_t steps, std::int64_t on_card) {
 }  // namespace
 
 TEST_CASE("however PyTorch is looked up and imported, its steps are seen") {
-  for (const char* way :
-       {"plain", "looked-up", "reloaded", "fails-at-first", "spawned", "forked", "forkserver", "hard-exit"}) {
+  for (const char* way : {"plain", "looked-up", "reloaded", "fails-at-first", "spawned", "forked",
+                          "forked-after-import", "forkserver", "hard-exit"}) {
     CAPTURE(way);
     const Rehearsal r = run_late(way);
     CHECK(r.status == 0);

@@ -67,6 +67,11 @@ def spawned(method="spawn"):
     assert child.exitcode == 0
 
 
+def forked_after_import():
+    import torch  # noqa: F401
+    spawned("fork")
+
+
 def killed():
     steps()
     os.kill(os.getpid(), signal.SIGKILL)
@@ -78,7 +83,7 @@ def without_steps():
 
 
 WAYS = {"plain": steps, "looked-up": looked_up, "reloaded": reloaded, "fails-at-first": fails_at_first, "past-the-hook": past_the_hook,
-        "spawned": spawned, "forked": lambda: spawned("fork"), "forkserver": lambda: spawned("forkserver"), "killed": killed,
+        "spawned": spawned, "forked": lambda: spawned("fork"), "forked-after-import": forked_after_import, "forkserver": lambda: spawned("forkserver"), "killed": killed,
         "hard-exit": lambda: (steps(), os._exit(0)), "without-steps": without_steps, "on-the-cpu": lambda: steps(on_card=False)}
 
 if __name__ == "__main__":
