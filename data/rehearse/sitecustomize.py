@@ -239,7 +239,7 @@ class Watch:
         note("optimizer states", (v for state in optimizer.state.values() for v in state.values()))
 
     def write(self, places=None, timeline=None):
-        if not FOLDER:
+        if not os.path.isdir(FOLDER):  # none, or the command has ended before this process
             return
         devices = [{"device": d, **kept, "steps": [s[d] for s in self.steps if d in s]} for d, kept in sorted(self.highest.items())]
         report = {"pid": os.getpid(), "torch": str(self.torch.__version__), "cuda_build": self.cuda_build,
