@@ -298,7 +298,8 @@ Tensor sdpa(Tape& t, const Tensor& q0, const Tensor& k0, const Tensor& v0, const
   if (mask && mask.dtype() == DType::boolean) mask = float_mask(t, mask, q.dtype());
   if (kernel == SdpaKernel::cudnn) return fused(t, q, k, v, mask, args, kCudnn);
   if (kernel == SdpaKernel::flash) {
-    const Tensor out = fused(t, pad_last(t, q, 8), pad_last(t, k, 8), pad_last(t, v, 8), mask, args, kFlash);
+    const Tensor wide_q = pad_last(t, q, 8), wide_k = pad_last(t, k, 8), wide_v = pad_last(t, v, 8);
+    const Tensor out = fused(t, wide_q, wide_k, wide_v, mask, args, kFlash);
     return out.size(-1) == q.size(-1) ? out : slice(t, out, -1, 0, q.size(-1));
   }
   if (kernel == SdpaKernel::math) return math(t, q, k, v, mask, args);
