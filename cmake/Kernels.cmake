@@ -1,5 +1,5 @@
-# The kernels of src/backend/kernels, compiled in: as a fat binary where there is a CUDA toolkit and the program is for
-# use, and as one text, which NVRTC compiles on the card's machine.
+# The kernels of src/backend/kernels, compiled in: as one text, which NVRTC compiles on the card's machine, and in a program
+# that is made for other machines as a fat binary too. That takes nvcc a minute, and no answer without a card needs it.
 set(kernel_sources "${CMAKE_CURRENT_SOURCE_DIR}/src/backend/kernels/kernels.cu")
 set(kernel_cards 75 80 86 89 90 100 120)
 
@@ -36,7 +36,7 @@ if(NVCC)
   set(nvcc_major "0${CMAKE_MATCH_1}")
 endif()
 # Older ones do not know all of these cards; NVRTC of any version compiles for the one that is there.
-if(nvcc_major GREATER_EQUAL 13 AND CMAKE_BUILD_TYPE STREQUAL "Release")
+if(nvcc_major GREATER_EQUAL 13 AND VRAMPLAN_PORTABLE)
   set(fatbin_default ON)
 else()
   set(fatbin_default OFF)

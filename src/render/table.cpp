@@ -187,9 +187,9 @@ namespace {
 std::string attention_word(const Estimate& e) {
   std::vector<std::string> names;
   for (const AttentionKernel& k : e.attention_kernels) names.push_back(k.name);
-  const std::string_view asked = word_for(kAttentions, e.job.run.attention);
+  const std::string asked = word_for(kAttentions, e.job.run.attention);
   const bool chosen = e.job.run.attention == AttentionForm::sdpa && !names.empty();
-  return chosen ? fmt::format("{}: {}", asked, fmt::join(names, " and ")) : std::string(asked);
+  return chosen ? fmt::format("{}: {}", asked, fmt::join(names, " and ")) : asked;
 }
 
 }  // namespace
