@@ -15,8 +15,7 @@ std::vector<Flag> RunFlags::flags() {
       {"--target-seq", "S", "tokens of each target of a sequence-to-sequence model (default: --seq)", &target_seq_, r},
       {"--accumulate", "N", "micro-batches per step (default: 1)", &accumulate_, r},
       {"--precision", "KIND",
-       "fp32, tf32, bf16, fp16, and amp- or mixed- before the last two (default: bf16; before sm_80 amp-fp16)",
-       &precision_, r},
+       "fp32, tf32, bf16, fp16; amp- or mixed- with 16 bits (default: bf16; amp-fp16 before sm_80)", &precision_, r},
       {"--optimizer", "KIND",
        "adamw, adam, sgd, adafactor, muon; bitsandbytes' lion, lion8bit, adamw8bit, adam8bit, adamw32bit; paged-lion, "
        "paged-lion8bit, paged-adamw8bit, paged-adamw32bit (default: adamw)",

@@ -26,6 +26,11 @@ Plan smallest_card(const Job& job, const std::vector<Card>& cards, const std::ve
     std::stable_sort(usable.begin(), usable.end(),
                      [&](const Card& a, const Card& b) { return price_of(prices, a) < price_of(prices, b); });
   }
+  std::erase_if(usable, [&](const Card& c) {
+    Job on = job;
+    set_card(on, c);
+    return !why_not_runnable(on).empty();  // its usual precision may not go with the job
+  });
   Plan plan;
   plan.question =
       prices.empty() ? "the card with the least memory on which it fits" : "the cheapest card on which it fits";

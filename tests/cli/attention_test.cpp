@@ -24,7 +24,7 @@ std::string kernel(const std::string& flags) {
 
 TEST_CASE("the kernel follows the card, and the text says which and why") {
   CHECK(kernel("--gpu a100-80gb") == "flash");
-  CHECK(kernel("--gpu h100-sxm") == "cuDNN");
+  CHECK(kernel("--gpu h100-sxm --dropout 0") == "cuDNN");
   CHECK(kernel("--gpu rtx-5090") == "flash");
   CHECK(kernel("--gpu t4") == "efficient");
   CHECK(kernel("--gpu t4 --precision bf16") == "math");

@@ -214,3 +214,18 @@ TEST_CASE("unequal runs are cut by bytes and are no worse than equal ones") {
   const Bytes best = c.points[static_cast<std::size_t>(c.best - 1)].activation_peak;
   CHECK(c.uneven_point->activation_peak <= best);
 }
+
+TEST_CASE("cards whose usual precision the job cannot take are passed over, not an error") {
+  Job job;
+  job.model = test::small_llama();
+  job.run = test::small_run(Precision::bf16, AttentionForm::sdpa);
+  job.run.loss.form = LossForm::fused_linear;
+  job.usual_precision = true;
+  Card older, newer;
+  older.id = "older", older.compute_capability = 75, older.nominal = older.usable = Bytes(16 * kGiB);
+  newer.id = "newer", newer.compute_capability = 80, newer.nominal = newer.usable = Bytes(24 * kGiB);
+  const Plan plan = smallest_card(job, {older, newer}, {}, {});
+  REQUIRE(plan.answer);
+  CHECK(plan.candidates.size() == 1);
+  CHECK(plan.candidates[*plan.answer].what == "newer");
+}
