@@ -147,7 +147,7 @@ ForwardScratch forward_scratch(const Tape& t, const Tensor& q, const Tensor& k, 
   if (args.dropout > 0) return {{}, {}, storage_bytes(DType::int64, 2)};
   const int parts = flash_splits(t.device, heads, s, k.size(2), d);
   if (parts == 1) return {};
-  return {fp32(parts * heads * s), fp32(parts * heads * s * ((d + 31) / 32 * 32)), {}};
+  return {fp32(parts * heads * s), fp32(parts * heads * s * flash_head_dim(d)), {}};
 }
 
 Tensor fused(Tape& t, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bias, const SdpaArgs& args,

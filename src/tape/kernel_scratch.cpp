@@ -86,7 +86,7 @@ int flash_splits(const Device& d, std::int64_t heads, std::int64_t queries, std:
   return 1;
 }
 
-std::int64_t flash_head_dim(std::int64_t head_dim) { return head_dim <= 192 ? round_up(head_dim, 32) : 256; }
+std::int64_t flash_head_dim(std::int64_t head_dim) { return round_up(head_dim, head_dim <= 128 ? 32 : 64); }
 
 BackwardTile efficient_backward_tile(const Device& d, std::int64_t head_dim, bool half, bool dropout) {
   const int sm = d.compute_capability;

@@ -22,7 +22,7 @@ ReduceScratch whole_sum_scratch(const Device& d, std::int64_t n, std::int64_t it
 /// Into how many parts flash attention cuts the keys so that a small grid fills the card; 1 with dropout
 /// (flash_attn/flash_api.cpp, num_splits_heuristic). `heads` counts those of all samples.
 int flash_splits(const Device& d, std::int64_t heads, std::int64_t queries, std::int64_t keys, std::int64_t head_dim);
-/// The head size that flash attention's fp32 buffers are padded to.
+/// The head size that flash attention's fp32 buffers are padded to: for 160 it is 192, as there is no kernel of 160.
 std::int64_t flash_head_dim(std::int64_t head_dim);
 
 /// The kernel of memory-efficient attention's backward: which of those in generate_kernels.py comes first that is made

@@ -53,6 +53,15 @@ TEST_CASE("flash attention cuts the keys of small grids") {
   }
 }
 
+TEST_CASE("flash attention's buffers have the head size of its kernels") {
+  // From the allocator's history of PyTorch 2.15: 4 x 2 heads of 160, 563 tokens, three splits; dQ has 640 rows.
+  CHECK(3 * 8 * 563 * flash_head_dim(160) * 4 == 10377216);
+  CHECK(8 * 640 * flash_head_dim(160) * 4 == 3932160);
+  for (const auto& [size, padded] :
+       {std::pair{32, 32}, {40, 64}, {96, 96}, {128, 128}, {136, 192}, {192, 192}, {256, 256}})
+    CHECK(flash_head_dim(size) == padded);
+}
+
 TEST_CASE("workspace of efficient attention's backward") {
   for (const Row& r : rows("efficient_workspace")) {
     CAPTURE(nlohmann::json(r).dump());
