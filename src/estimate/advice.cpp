@@ -149,9 +149,9 @@ std::vector<Advice> larger_card(const Estimate& e, const std::vector<Card>& card
     if (!out.empty() && c->bandwidth_gbs <= fastest) continue;
     Job job = e.job;
     set_card(job, *c);
-    if (!why_not_runnable(job).empty()) continue;  // its usual precision may not go with the job
-    const Estimate after = assess(job);
-    if (after.verdict != Verdict::fits) continue;
+    const std::optional<Estimate> found = assess_if_runnable(job);
+    if (!found || found->verdict != Verdict::fits) continue;
+    const Estimate& after = *found;
     Advice a{"--gpu " + c->id, "", "another card", after.counters.device_used, 0, slowdown(e, after), after.verdict};
     a.saved =
         static_cast<std::int64_t>(e.counters.device_used.count()) - static_cast<std::int64_t>(a.device_used.count());

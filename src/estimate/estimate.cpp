@@ -10,6 +10,7 @@
 #include "estimate/verdict.h"
 #include "hardware/speed_of.h"
 #include "hardware/vendor.h"
+#include "vramplan/base/error.h"
 
 namespace vramplan {
 namespace {
@@ -79,6 +80,11 @@ void describe(Estimate& e, const Overhead& o) {
         fmt::format("the sequence is longer than the {} positions the model was made for", e.job.model.positions));
   if (e.job.run.checkpoint.kind != CheckpointKind::none && e.job.model.layers == 1)
     e.warnings.push_back("with one layer, checkpointing saves nothing: the whole model is recomputed at once");
+  if (e.job.card && e.job.card->compute_capability > 0 && e.job.card->compute_capability < 75)
+    e.warnings.push_back(fmt::format(
+        "PyTorch 2.15 for CUDA 13 has no kernels for sm_{}: it takes an older PyTorch, and the figures follow "
+        "2.15's rules for that card",
+        e.job.card->compute_capability));
   if (e.job.card && !has_bf16(*e.job.card) && computes_in_bf16(e.job.run))
     e.warnings.push_back(fmt::format("{} has no bf16 arithmetic; use fp16 or fp32", e.job.card->name));
 }
@@ -132,6 +138,14 @@ Estimate summary(const Job& job, const DryRun& run, const Overhead& o) {
 Confidence confidence_of(const Job& job) { return job.run.fp8 || !on_cuda(job) ? Confidence::low : Confidence::high; }
 
 std::string_view name_of(Confidence c) { return c == Confidence::low ? "low" : "high"; }
+
+std::optional<Estimate> assess_if_runnable(const Job& job) {
+  try {
+    return assess(job);
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+}
 
 Estimate assess(const Job& job) { return summary(job, DryRun(check_job(job)), overhead_of(job)); }
 

@@ -26,21 +26,18 @@ Plan smallest_card(const Job& job, const std::vector<Card>& cards, const std::ve
     std::stable_sort(usable.begin(), usable.end(),
                      [&](const Card& a, const Card& b) { return price_of(prices, a) < price_of(prices, b); });
   }
-  std::erase_if(usable, [&](const Card& c) {
-    Job on = job;
-    set_card(on, c);
-    return !why_not_runnable(on).empty();  // its usual precision may not go with the job
-  });
   Plan plan;
   plan.question =
       prices.empty() ? "the card with the least memory on which it fits" : "the cheapest card on which it fits";
-  plan.candidates.resize(usable.size());
+  std::vector<std::optional<Estimate>> found(usable.size());
   parallel_for(usable.size(), [&](std::size_t i) {
     Job on = job;
     set_card(on, usable[i]);
-    plan.candidates[i] = candidate_of(assess(on), usable[i].id);
+    found[i] = assess_if_runnable(on);
   });
-  for (std::size_t i = 0; i < usable.size() && !plan.answer; ++i)
+  for (std::size_t i = 0; i < usable.size(); ++i)
+    if (found[i]) plan.candidates.push_back(candidate_of(*found[i], usable[i].id));
+  for (std::size_t i = 0; i < plan.candidates.size() && !plan.answer; ++i)
     if (good_enough(plan.candidates[i], options)) plan.answer = i;
   plan.notes.push_back("CUDA cards from compute capability 7.0 on");
   return plan;

@@ -60,3 +60,11 @@ TEST_CASE("a kernel asked for that cannot run is an error that says why") {
     CHECK(has(r.err, "no available kernel: " + std::string(why)));
   }
 }
+
+TEST_CASE("searches pass over cards without the kernel; cards that PyTorch has left are said to be so") {
+  const json plan = json::parse(run("plan --json --model gpt2 --seq 1024 --attention flash --smallest gpu").out);
+  CHECK_FALSE(plan.at("answer").is_null());
+  CHECK_FALSE(has(plan.dump(), "tesla-t4"));
+  CHECK(has(estimate_of("--gpu v100-sxm2-16gb").at("warnings").dump(), "no kernels for sm_70"));
+  CHECK_FALSE(has(estimate_of("--gpu t4").at("warnings").dump(), "no kernels"));
+}

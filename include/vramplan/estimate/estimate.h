@@ -158,6 +158,9 @@ AdviceList advise(const Estimate& e, const std::vector<Card>& cards);
 /// ask many times.
 Estimate assess(const Job& job);
 
+/// The same; nothing where the job cannot be run, for searches over cards: one may lack the kernels or the type.
+std::optional<Estimate> assess_if_runnable(const Job& job);
+
 /// Defects of an estimate against the bloaty invariant; empty when it holds.
 std::vector<std::string> broken_invariants(const Estimate& e);
 
