@@ -72,11 +72,6 @@ void add_settings(std::vector<Column>& c) {
   c.push_back({"optimizer", [](const Estimate& e) { return json(optimizer_word(e.job.run.optimizer)); }});
   c.push_back({"optimizer_form", [](const Estimate& e) { return json(word_for(kForms, e.job.run.optimizer.form)); }});
   c.push_back({"attention", [](const Estimate& e) { return json(word_for(kAttentions, e.job.run.attention)); }});
-  c.push_back({"attention_kernel", [](const Estimate& e) {
-                 std::vector<std::string> names;
-                 for (const AttentionKernel& k : e.attention_kernels) names.push_back(k.name);
-                 return json(fmt::format("{}", fmt::join(names, "+")));
-               }});
   c.push_back({"checkpoint", [](const Estimate& e) { return json(checkpoint_word(e.job.run.checkpoint)); }});
   c.push_back({"loss", [](const Estimate& e) { return json(loss_word(e.job.run.loss, e.job.model.labels)); }});
   c.push_back({"lora_r", [](const Estimate& e) { return e.job.run.lora ? json(e.job.run.lora->rank) : json(); }});
@@ -119,6 +114,11 @@ std::vector<Column> make_columns() {
                                       "[allocator slack]", "[cuda context]"})
     add_bytes(c, "at_peak_" + snake(name), [name](const Estimate& e) { return std::optional(of_tree(e, name)); });
   c.push_back({"warnings", [](const Estimate& e) { return json(fmt::format("{}", fmt::join(e.warnings, "; "))); }});
+  c.push_back({"attention_kernel", [](const Estimate& e) {
+                 std::vector<std::string> names;
+                 for (const AttentionKernel& k : e.attention_kernels) names.push_back(k.name);
+                 return json(fmt::format("{}", fmt::join(names, "+")));
+               }});
   return c;
 }
 
