@@ -57,7 +57,8 @@ class EstimateCommand final : public Command {
       return Exit::fits;
     }
     Estimate e = estimate(job_.job(context));
-    if (advise_ || e.verdict == Verdict::does_not_fit) e.advice = advise(e, all_cards(Data(context.data_dir).gpus()));
+    if (shows_advice(context) && (advise_ || e.verdict == Verdict::does_not_fit))
+      e.advice = advise(e, all_cards(Data(context.data_dir).gpus()));
     if (!html_.empty())
       write_output(context, html_,
                    estimate_html(e, timeline_of(e.job, kTimelineSamples), segments_curve(e.job), context.command));
@@ -73,6 +74,11 @@ class EstimateCommand final : public Command {
   }
 
  private:
+  /// Rows for spreadsheets have no advice, and it takes longer than all else.
+  bool shows_advice(const Context& context) const {
+    const bool row = !md_ && (csv_ || flat_);
+    return !html_.empty() || (!context.quiet && !row && xlsx_ != "-");
+  }
   std::string text_of(const Estimate& e, const Context& context) const {
     if (md_) return visible(estimate_markdown(e, context.command));
     if (csv_) return visible(fmt::format("{}\n{}\n", flat_csv_header(), flat_csv_row(flat_values(e))));

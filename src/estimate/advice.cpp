@@ -2,11 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <mutex>
 #include <set>
 
 #include "base/parallel.h"
+#include "estimate/least_peak.h"
 #include "estimate/levers.h"
+#include "estimate/overhead.h"
 #include "vramplan/base/error.h"
 #include "vramplan/estimate/estimate.h"
 
@@ -32,23 +33,43 @@ void join(std::string& list, const std::string& item, const char* by) {
   list += (list.empty() ? "" : by) + item;
 }
 
-/// The job with these levers pulled, run; nothing when they do not go together.
-std::optional<Pulled> pull(const Estimate& e, const std::vector<std::size_t>& which) {
-  Pulled p;
-  p.levers = which;
-  Job job = e.job;
+/// Levers that are pulled, and the job they make.
+struct Pull {
+  Pulled told;
+  Job job;
+};
+
+/// Nothing when the levers do not go together.
+std::optional<Pull> pull(const Estimate& e, const std::vector<std::size_t>& which) {
+  Pull p{{}, e.job};
+  p.told.levers = which;
   std::set<std::string> names;
   for (std::size_t i : which) {
     const Lever& lever = all_levers()[i];
-    const auto use = names.insert(lever.name).second ? lever.pull(job) : std::nullopt;
+    const auto use = names.insert(lever.name).second ? lever.pull(p.job) : std::nullopt;
     if (!use) return std::nullopt;
-    join(p.advice.flags, use->flags, " ");
-    join(p.advice.setting, use->setting, ", ");
-    join(p.advice.consequence, lever.consequence, "; ");
-    p.same_training = p.same_training && lever.same_training;
+    join(p.told.advice.flags, use->flags, " ");
+    join(p.told.advice.setting, use->setting, ", ");
+    join(p.told.advice.consequence, lever.consequence, "; ");
+    p.told.same_training = p.told.same_training && lever.same_training;
   }
+  return p;
+}
+
+/// Tensors alone, by a bound from short steps, are more than the card has.
+bool hopeless(const Estimate& e, const Job& job) {
+  const std::optional<Bytes> least = least_peak(job);
+  return least && *least + overhead_of(job).context > e.counters.capacity;
+}
+
+/// What these levers do, run; nothing when they do not go together or, with `only_hopeful`, cannot make it fit.
+std::optional<Pulled> run_with(const Estimate& e, const std::vector<std::size_t>& which, bool only_hopeful) {
+  std::optional<Pull> pulled = pull(e, which);
+  if (!pulled) return std::nullopt;
+  Pulled& p = pulled->told;
   try {
-    p.after = assess(job);
+    if (only_hopeful && hopeless(e, pulled->job)) return std::nullopt;
+    p.after = assess(pulled->job);
   } catch (const UserError&) {
     return std::nullopt;
   }
@@ -60,9 +81,9 @@ std::optional<Pulled> pull(const Estimate& e, const std::vector<std::size_t>& wh
   return p;
 }
 
-std::vector<Pulled> run_all(const Estimate& e, const std::vector<std::vector<std::size_t>>& sets) {
+std::vector<Pulled> run_all(const Estimate& e, const std::vector<std::vector<std::size_t>>& sets, bool only_hopeful) {
   std::vector<std::optional<Pulled>> found(sets.size());
-  parallel_for(sets.size(), [&](std::size_t i) { found[i] = pull(e, sets[i]); });
+  parallel_for(sets.size(), [&](std::size_t i) { found[i] = run_with(e, sets[i], only_hopeful); });
   std::vector<Pulled> out;
   for (auto& p : found)
     if (p) out.push_back(std::move(*p));
@@ -73,7 +94,7 @@ std::vector<Pulled> each_alone(const Estimate& e) {
   std::vector<std::vector<std::size_t>> sets;
   sets.reserve(all_levers().size());
   for (std::size_t i = 0; i < all_levers().size(); ++i) sets.push_back({i});
-  return run_all(e, sets);
+  return run_all(e, sets, false);
 }
 
 /// Bytes saved for a percent of time; what costs no time comes first.
@@ -88,48 +109,93 @@ bool better(const Pulled& a, const Pulled& b) {
   return worth(a.advice) > worth(b.advice);
 }
 
-/// The lever sets of one size more.
-std::vector<std::vector<std::size_t>> grown(const std::vector<std::vector<std::size_t>>& sets,
+/// The lever sets of one size more, without those that do not go together.
+std::vector<std::vector<std::size_t>> grown(const Estimate& e, const std::vector<std::vector<std::size_t>>& sets,
                                             const std::vector<std::size_t>& useful) {
   std::vector<std::vector<std::size_t>> out;
   for (const auto& set : sets)
-    for (std::size_t i : useful)
-      if (i > set.back()) {
-        out.push_back(set);
-        out.back().push_back(i);
-      }
+    for (std::size_t i : useful) {
+      if (i <= set.back()) continue;
+      std::vector<std::size_t> larger = set;
+      larger.push_back(i);
+      if (pull(e, larger)) out.push_back(std::move(larger));
+    }
   return out;
 }
 
 bool fits(const Pulled& p) { return p.after.verdict == Verdict::fits; }
+bool gets_through(const Pulled& p) { return fits(p) || p.after.verdict == Verdict::tight; }
+
+/// What a search for a set found.
+struct Found {
+  std::optional<Pulled> set;
+  bool tight = false;  ///< some set gets through, though within the uncertainty
+};
 
 /// The fewest of `useful` that fit together; of equally many the fastest.
-std::optional<Pulled> smallest_set(const Estimate& e, const std::vector<std::size_t>& useful) {
+Found smallest_set(const Estimate& e, const std::vector<std::size_t>& useful) {
   std::vector<std::vector<std::size_t>> sets;
   sets.reserve(useful.size());
   for (std::size_t i : useful) sets.push_back({i});
-  for (std::size_t size = 2; size <= kLargestSet; ++size) {
-    sets = grown(sets, useful);
-    std::vector<Pulled> found = run_all(e, sets);
-    std::erase_if(found, [](const Pulled& p) { return !fits(p); });
-    if (found.empty()) continue;
-    return *std::min_element(found.begin(), found.end(), [](const Pulled& a, const Pulled& b) {
-      return a.advice.slower.value_or(1) < b.advice.slower.value_or(1);
-    });
+  Found found;
+  for (std::size_t size = 2; size <= kLargestSet && !found.set; ++size) {
+    sets = grown(e, sets, useful);
+    for (Pulled& p : run_all(e, sets, true)) {
+      found.tight = found.tight || gets_through(p);
+      if (!fits(p)) continue;
+      const bool faster = !found.set || p.advice.slower.value_or(1) < found.set->advice.slower.value_or(1);
+      if (faster) found.set = std::move(p);
+    }
   }
-  return std::nullopt;
+  return found;
+}
+
+/// The levers of `alone`, and those that only become possible with one of them: 4 bits for weights once they are
+/// frozen.
+std::vector<std::size_t> useful_of(const Estimate& e, const std::vector<Pulled>& alone, bool any) {
+  std::set<std::size_t> useful;
+  for (const Pulled& p : alone)
+    if (any || p.same_training) useful.insert(p.levers[0]);
+  const std::set<std::size_t> first = useful;
+  for (std::size_t i = 0; i < all_levers().size(); ++i)
+    if ((any || all_levers()[i].same_training) && !pull(e, {i}) &&
+        std::any_of(first.begin(), first.end(), [&](std::size_t f) {
+          return f < i && pull(e, {f, i});
+        }))
+      useful.insert(i);
+  return {useful.begin(), useful.end()};
 }
 
 /// First from levers that leave the training as it is, then from all.
-std::optional<Pulled> best_set(const Estimate& e, const std::vector<Pulled>& alone) {
-  if (std::any_of(alone.begin(), alone.end(), fits)) return std::nullopt;
+Found best_set(const Estimate& e, const std::vector<Pulled>& alone) {
+  Found found;
+  if (std::any_of(alone.begin(), alone.end(), fits)) return found;
+  found.tight = std::any_of(alone.begin(), alone.end(), gets_through);
   for (const bool any : {false, true}) {
-    std::vector<std::size_t> useful;
-    for (const Pulled& p : alone)
-      if (any || p.same_training) useful.push_back(p.levers[0]);
-    if (auto set = smallest_set(e, useful)) return set;
+    Found more = smallest_set(e, useful_of(e, alone, any));
+    found.tight = found.tight || more.tight;
+    if (!more.set) continue;
+    found.set = std::move(more.set);
+    return found;
   }
-  return std::nullopt;
+  return found;
+}
+
+/// "parameters, gradients and states alone are 1.04 TiB, at least 8 of these cards by bytes"; empty where one card
+/// has room for them.
+std::string cards_by_bytes(const Estimate& e) {
+  const TrainOptions& r = e.job.run;
+  const bool gradients = !r.optimizer.in_backward && !freezes_model(r);
+  Bytes alone = e.states;
+  if (gradients)
+    alone += Bytes(static_cast<std::uint64_t>(e.trainable) *
+                   static_cast<std::uint64_t>(r.fp32_gradients ? 4 : item_size(parameter_type(r.precision))));
+  const Bytes context = overhead_of(e.job).context;
+  if (e.counters.capacity <= context) return {};
+  const std::uint64_t room = (e.counters.capacity - context).count(), cards = (alone.count() + room - 1) / room;
+  if (cards < 2) return {};
+  return fmt::format(": parameters{} states alone are {}, at least {} of these cards by bytes",
+                     gradients ? ", gradients and" : " and", format_bytes(alone), cards);
 }
 
 /// The next larger card on which the job, as it is, fits, and larger ones that are faster.
@@ -197,7 +263,13 @@ AdviceList advise(const Estimate& e, const std::vector<Card>& cards) {
   list.in_vain = in_vain(e, alone);
   std::erase_if(alone, [](const Pulled& p) { return p.advice.saved <= 0; });
   if (e.verdict == Verdict::does_not_fit || e.verdict == Verdict::tight) {
-    if (auto set = best_set(e, alone)) list.set = std::move(set->advice);
+    const bool one_fits = std::any_of(alone.begin(), alone.end(), gets_through);
+    Found found = best_set(e, alone);
+    if (e.verdict == Verdict::does_not_fit && !one_fits && !found.set && !found.tight)
+      list.in_vain.insert(list.in_vain.begin(),
+                          fmt::format("no change that was tried, nor {} together, makes it fit on this card{}",
+                                      kLargestSet, cards_by_bytes(e)));
+    if (found.set) list.set = std::move(found.set->advice);
     list.cards = larger_card(e, cards);
   }
   std::stable_sort(alone.begin(), alone.end(), better);

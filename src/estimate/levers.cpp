@@ -185,7 +185,7 @@ constexpr Lever kLevers[]{
     {"optimizer", true, "the host takes the step: time not known", host_optimizer},
     {"precision", false, "weights and states in bf16", sixteen_bit},
     {"lora", false, "only adapters are trained", lora},
-    {"lora", false, "frozen weights in 4 bits", four_bit},
+    {"quant", false, "frozen weights in 4 bits", four_bit},
     {"seq", false, "shorter sequences", halve_sequence},
 };
 

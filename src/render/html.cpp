@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "hardware/vendor.h"
+#include "render/need.h"
 #include "render/page.h"
 #include "render/svg.h"
 #include "render/table.h"
@@ -14,12 +15,17 @@ namespace {
 
 std::string headline(const Estimate& e) {
   const Counters& c = e.counters;
+  const Need need = need_of(e);
   const std::string verdict(name_of(e.verdict));
   std::string out = fmt::format("<h1 id=\"verdict\" class=\"{}\">{}</h1><p>", dashed(verdict), verdict);
   if (e.job.card)
-    out += fmt::format("{} of {} usable on {}; margin {:+.2f} GiB, uncertain by {}.", format_bytes(c.device_used),
-                       format_bytes(c.capacity), escaped(e.job.card->name),
-                       static_cast<double>(e.margin) / static_cast<double>(kGiB), format_bytes(e.uncertainty));
+    out += fmt::format(
+        "{} of {} usable on {}{}; margin {:+.2f} GiB, uncertain by {}.{}", format_bytes(need.itself),
+        format_bytes(c.capacity), escaped(e.job.card->name), escaped(gaps_words(e, need, ByteUnit::automatic)),
+        static_cast<double>(e.margin) / static_cast<double>(kGiB), format_bytes(e.uncertainty),
+        need.cure.empty()
+            ? ""
+            : std::string(" It ") + (need.cure.starts_with("tight") ? "is " : "") + escaped(need.cure) + ".");
   else
     out += fmt::format("The process takes {} of a card.", format_bytes(c.device_used));
   return out + "<br><span class=\"quiet\">" + escaped(job_line(e)) + "</span></p>";
@@ -117,7 +123,10 @@ std::string counters(const Estimate& e) {
 }
 
 std::string advice(const Estimate& e) {
-  if (!e.advice || e.advice->levers.empty()) return {};
+  if (!e.advice) return {};
+  std::string vain;
+  for (const std::string& line : e.advice->in_vain) vain += "<p>In vain: " + escaped(line) + ".</p>";
+  if (e.advice->levers.empty()) return vain;
   std::string rows;
   for (const Advice& a : e.advice->levers)
     rows += fmt::format(
@@ -132,7 +141,7 @@ std::string advice(const Estimate& e) {
       rows + "</table></div>";
   if (e.advice->set)
     out += fmt::format("<p>Together these make it fit: <code>{}</code></p>", escaped(e.advice->set->flags));
-  return out;
+  return out + vain;
 }
 
 std::string notes(const Estimate& e) {

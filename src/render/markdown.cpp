@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "hardware/vendor.h"
+#include "render/need.h"
 #include "render/rehearsal.h"
 #include "render/table.h"
 
@@ -39,12 +40,22 @@ std::string list(std::string_view title, const std::vector<std::string>& lines) 
 }
 
 std::string advice(const Estimate& e) {
-  if (!e.advice || e.advice->levers.empty()) return {};
+  if (!e.advice) return {};
+  if (e.advice->levers.empty()) return list("What cannot help", e.advice->in_vain);
   std::string out = "\n| change | saves | then |\n| --- | ---: | --- |\n";
   for (const Advice& a : e.advice->levers)
     out += row({cell(a.flags), fmt::format("{:.2f} GiB", static_cast<double>(a.saved) / static_cast<double>(kGiB)),
                 a.verdict == Verdict::unknown ? "" : std::string(name_of(a.verdict))});
-  return out;
+  return out + list("What cannot help", e.advice->in_vain);
+}
+
+std::string verdict_line(const Estimate& e) {
+  if (!e.job.card) return fmt::format("Needs **{}** at the peak of a step\n", format_gib(e.counters.device_used));
+  const Need need = need_of(e);
+  return fmt::format("**{}** on {}: needs {} of {} usable{}, uncertain by {}\n{}", name_of(e.verdict),
+                     cell(e.job.card->name), format_gib(need.itself), format_gib(e.counters.capacity),
+                     gaps_words(e, need, ByteUnit::gib), format_gib(e.uncertainty),
+                     need.cure.empty() ? "" : "\n" + cell(need.cure) + "\n");
 }
 
 /// A fence longer than any run of backticks inside.
@@ -57,11 +68,7 @@ std::string code(const std::string& text) {
 }  // namespace
 
 std::string estimate_markdown(const Estimate& e, const std::string& command) {
-  std::string out = e.job.card
-                        ? fmt::format("**{}** on {}: needs {} of {} usable, uncertain by {}\n", name_of(e.verdict),
-                                      cell(e.job.card->name), format_gib(e.counters.device_used),
-                                      format_gib(e.counters.capacity), format_gib(e.uncertainty))
-                        : fmt::format("Needs **{}** at the peak of a step\n", format_gib(e.counters.device_used));
+  std::string out = verdict_line(e);
   out += "\n" + cell(job_line(e)) + "\n" + code(command);
   std::vector<std::pair<std::string, Bytes>> rows;
   for (const ByteRow& r : e.tree.children)

@@ -10,6 +10,7 @@
 #include "base/visible.h"
 #include "hardware/vendor.h"
 #include "render/advice.h"
+#include "render/need.h"
 #include "render/segments.h"
 #include "train/words.h"
 
@@ -32,9 +33,11 @@ std::string painted(std::string_view s, Verdict v, const TextStyle& style) {
   return fmt::format("\x1b[1;{}m{}\x1b[0m", code, s);
 }
 
-std::string headline_bytes(Bytes b, const TextStyle& style) {
-  return format_bytes(b, style.unit == ByteUnit::automatic ? ByteUnit::gib : style.unit);
+ByteUnit headline_unit(const TextStyle& style) {
+  return style.unit == ByteUnit::automatic ? ByteUnit::gib : style.unit;
 }
+
+std::string headline_bytes(Bytes b, const TextStyle& style) { return format_bytes(b, headline_unit(style)); }
 
 std::string signed_bytes(std::int64_t n, const TextStyle& style) {
   return (n < 0 ? "-" : "") + headline_bytes(Bytes(static_cast<std::uint64_t>(n < 0 ? -n : n)), style);
@@ -48,10 +51,12 @@ std::string headline(const Estimate& e, const TextStyle& style) {
                        painted(headline_bytes(c.device_used, style), e.verdict, style), name_of(e.verdict));
   const double share =
       c.capacity.count() ? 100 * static_cast<double>(e.margin) / static_cast<double>(c.capacity.count()) : 0;
-  return fmt::format("{}: needs {} of {} usable on {}; margin {} ({:.1f} %), uncertain by {}\n", word,
-                     headline_bytes(c.device_used, style), headline_bytes(c.capacity, style),
-                     visible_word(e.job.card->name), signed_bytes(e.margin, style), share,
-                     headline_bytes(e.uncertainty, style));
+  const Need need = need_of(e);
+  return fmt::format("{}: needs {} of {} usable on {}{}; margin {} ({:.1f} %), uncertain by {}\n{}", word,
+                     headline_bytes(need.itself, style), headline_bytes(c.capacity, style),
+                     visible_word(e.job.card->name), gaps_words(e, need, headline_unit(style)),
+                     signed_bytes(e.margin, style), share, headline_bytes(e.uncertainty, style),
+                     need.cure.empty() ? "" : need.cure + "\n");
 }
 
 std::string bar(double share, bool utf8) {

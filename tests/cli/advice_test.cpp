@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <vector>
@@ -58,6 +59,15 @@ void check_one(const Words& line, const json& advice, std::int64_t before) {
   CHECK(after.at("verdict") == advice.at("verdict"));
 }
 
+bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// "1.5 GiB" after `before`, in GiB.
+double gib_after(const std::string& text, const std::string& before) {
+  const auto at = text.find(before);
+  REQUIRE(at != std::string::npos);
+  return std::stod(text.substr(at + before.size()));
+}
+
 }  // namespace
 
 TEST_CASE("every lever, card and set gives what it says") {
@@ -99,4 +109,58 @@ TEST_CASE("what cannot help is said with the reason") {
   }
   CHECK(accumulation);
   CHECK(hidden);
+}
+
+TEST_CASE("frozen weights in 4 bits are tried with adapters, and rows have no advice") {
+  const std::string job = "estimate --model llama-3.1-8b --gpu rtx-3060-12gb --seq 1024 ";
+  const json advice = json::parse(run(job + "--json").out).at("advice");
+  CHECK(says(advice.at("set").at("flags").get<std::string>(), "--quant nf4"));
+  for (const char* row : {"--csv", "--flat", "-q"}) {
+    const auto plain = run(job + row), asked = run(job + row + " --advise");
+    CHECK(plain.out == asked.out);
+    CHECK(plain.status == asked.status);
+  }
+}
+
+TEST_CASE("what nothing makes fit is said once, with the least number of cards by bytes") {
+  const std::string job = "estimate --model llama-3.1-8b --gpu-memory 2GiB --seq 256 ";
+  const json e = json::parse(run(job + "--json").out);
+  CHECK(e.at("advice").at("set").is_null());
+  const auto first = e.at("advice").at("in_vain").at(0).get<std::string>();
+  CHECK(says(first, "makes it fit on this card"));
+  const double bytes =
+      3 * 2 * e.at("model").at("parameters").get<double>() + 2 * e.at("model").at("parameters").get<double>();
+  const double room = e.at("counters").at("capacity").get<double>() - 0.6 * 1073741824.0;
+  CHECK(gib_after(first, "at least ") == doctest::Approx(std::ceil(bytes / room)));
+  for (const char* form : {"", "--md", "--html -"}) CHECK(says(run(job + form).out, "makes it fit on this card"));
+}
+
+TEST_CASE("a headline says the need, then what the allocator adds, then the cure that was run") {
+  const std::string job = "estimate --model gpt2 --gpu-memory 1.9GiB --seq 512 ";
+  const json e = json::parse(run(job + "--json").out);
+  REQUIRE(e.at("verdict") == "does not fit");
+  const double gib = 1073741824.0, used = e.at("counters").at("device_used").get<double>() / gib;
+  const double gaps =
+      (e.at("counters").at("reserved").get<double>() - e.at("counters").at("allocated").get<double>()) / gib;
+  const std::string table = run(job).out;
+  CHECK(gib_after(table, "does not fit: needs ") == doctest::Approx(used - gaps).epsilon(0.01));
+  CHECK(gib_after(table, ", and ") == doctest::Approx(gaps).epsilon(0.03));
+  CHECK(gib_after(table, "allocator's gaps, ") == doctest::Approx(used).epsilon(0.01));
+  CHECK(run(job + "--allocator expandable --json").status == 0);
+  for (const char* form : {"", "--md", "--html -"}) {
+    CHECK(says(run(job + form).out, " with --allocator expandable (PYTORCH"));
+    CHECK(says(run(job + form).out, "gaps, "));
+    CHECK_FALSE(says(run(job + "--allocator expandable " + form).out, "with --allocator expandable"));
+  }
+}
+
+TEST_CASE("the allocator of other makers' cards is not spoken of in the headline") {
+  const std::string table = run("estimate --model llama-3.1-8b --gpu instinct-mi250 --seq 8192").out;
+  REQUIRE(says(table, "does not fit: needs "));
+  CHECK_FALSE(says(table, "gaps"));
+}
+
+TEST_CASE("the line of a job names the attention that was asked for") {
+  CHECK(says(run("estimate --model gpt2 --gpu t4 --seq 128 --attention eager").out, "attention eager, "));
+  CHECK(says(run("estimate --model gpt2 --gpu h100-sxm --seq 128").out, "attention sdpa: "));
 }
