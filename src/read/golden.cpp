@@ -239,7 +239,8 @@ void results(const JsonObject& r, GoldenCase& g) {
   g.parameters = r.integer("params");
   g.trainable = r.integer_or("trainable_params", g.parameters);
   if (!r.has("step1")) return only_counters(r.object("cuda"), g);
-  g.options.device.mask_alignment = 16;  // of the device that listed the tensors; the cards whose counters follow have 8
+  g.options.device.mask_alignment =
+      16;  // of the device that listed the tensors; the cards whose counters follow have 8
   g.ready = tally(r, "ready");
   g.held = tally(r, "held_after_forward");
   g.steps = {step(r.object("step1")), step(r.object("step2"))};

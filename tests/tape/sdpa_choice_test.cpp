@@ -93,7 +93,8 @@ TEST_CASE("a kernel asked for by name runs, or the reason why not is told") {
   CHECK(kernel(75, narrow, mask, SdpaKernel::math) == SdpaKernel::math);
   CHECK_THROWS_WITH(kernel(80, wide, {}, SdpaKernel::flash), doctest::Contains("fp32 is not a 16-bit type"));
   CHECK_THROWS_WITH(kernel(80, narrow, mask, SdpaKernel::flash), doctest::Contains("it takes no mask"));
-  CHECK_THROWS_WITH(kernel(75, narrow, {}, SdpaKernel::flash), doctest::Contains("it needs sm_80, and the card is sm_75"));
+  CHECK_THROWS_WITH(kernel(75, narrow, {}, SdpaKernel::flash),
+                    doctest::Contains("it needs sm_80, and the card is sm_75"));
   CHECK_THROWS_WITH(kernel(75, narrow, {}, SdpaKernel::efficient), doctest::Contains("bf16 needs sm_80"));
   CHECK_THROWS_WITH(kernel(80, odd, {}, SdpaKernel::efficient), doctest::Contains("is no multiple of 8"));
 }

@@ -80,8 +80,9 @@ struct CapacityLink {
 
 /// A kernel that torch's scaled_dot_product_attention takes in the step.
 struct AttentionKernel {
-  std::string name;         ///< "flash", "cuDNN", "efficient", "math"
-  std::string passed_over;  ///< why a faster one was not taken: "flash: it takes no mask"; empty where none was passed over
+  std::string name;  ///< "flash", "cuDNN", "efficient", "math"
+  std::string
+      passed_over;  ///< why a faster one was not taken: "flash: it takes no mask"; empty where none was passed over
 };
 
 struct Without {
