@@ -34,11 +34,29 @@ Bytes at_peak(const Estimate& e, std::string_view name) {
 
 /// Bytes a parameter of what is alive at all times but the parameters themselves, and of gradients.
 double states_per_parameter(const Estimate& e) {
-  return e.parameters ? (number(e.states) - number(at_peak(e, "parameter"))) / number(e.parameters) : 0;
+  return (number(e.states) - number(at_peak(e, "parameter"))) / number(parameter_count(e.job.model));
 }
 
+/// Of what is trained: adapters and prompts may be fp32 beside a model of another type.
 std::int64_t gradient_size(const TrainOptions& r) {
-  return r.fp32_gradients ? item_size(DType::fp32) : item_size(parameter_type(r.precision));
+  const bool beside = r.prompt || (r.lora && r.lora->full_precision);
+  return item_size(r.fp32_gradients || beside ? DType::fp32 : parameter_type(r.precision));
+}
+
+/// Terms of the closed form, in bytes at the job's own inputs.
+struct ClosedForm {
+  double weights, gradients, states, activations, logits, context;
+  double sum() const { return weights + gradients + states + activations + logits + context; }
+};
+ClosedForm closed_form(const Estimate& e, const Explanation& x) {
+  const TrainOptions& r = e.job.run;
+  const double parameters = number(parameter_count(e.job.model));
+  return {number(at_peak(e, "parameter")),
+          number(e.trainable) * number(gradient_size(r)),
+          parameters * states_per_parameter(e),
+          number(segmented_activations(e, kept_by_a_layer(x), segments_of(e.job))),
+          number(r.micro_batch) * number(r.seq) * number(e.job.model.vocab) * 4,
+          number(at_peak(e, "[cuda context]"))};
 }
 
 }  // namespace
@@ -78,10 +96,16 @@ double other_parameters(const ModelConfig& m) {
          number(m.hidden) * (number(m.vocab) * (m.tied ? 1 : 2) + learned + norm);
 }
 
+/// Of the card's usable bytes, what is kept for others.
+double kept_free(const Estimate& e) {
+  return e.job.card ? number(e.job.card->usable) - number(e.counters.capacity) : number(e.job.reserve);
+}
+
 std::vector<SheetInput> sheet_inputs(const Estimate& e, const Explanation& x) {
   const ModelConfig& m = e.job.model;
   const TrainOptions& r = e.job.run;
   const double tokens = number(r.micro_batch) * number(r.seq);
+  const ClosedForm form = closed_form(e, x);
   return {{"layers", number(m.layers), "", "L"},
           {"hidden", number(m.hidden), "elements", "h"},
           {"heads", number(m.heads), "", "a"},
@@ -102,12 +126,20 @@ std::vector<SheetInput> sheet_inputs(const Estimate& e, const Explanation& x) {
           {"seq", number(r.seq), "tokens", "s"},
           {"segments", number(segments_of(e.job)), "", "N; 0: no checkpointing"},
           {"element_bytes", number(activation_size(r)), "bytes", "p, of an activation"},
-          {"weight_bytes", number(item_size(parameter_type(r.precision))), "bytes", "of a parameter"},
-          {"gradient_bytes", number(gradient_size(r)), "bytes", "of a parameter's gradient"},
+          {"weight_bytes", form.weights / number(parameter_count(m)), "bytes",
+           "of a parameter in the mean, with adapters, buffers and what is stored in few bits"},
+          {"trained_share", number(e.trainable) / number(parameter_count(m)), "of the parameters",
+           "1: all; adapters, prompts and frozen layers train less"},
+          {"gradient_bytes", number(gradient_size(r)), "bytes", "of a trained parameter's gradient"},
           {"state_bytes", states_per_parameter(e), "bytes", "of a parameter's optimizer states and master weight"},
           {"layer_token_bytes", tokens > 0 ? number(kept_by_a_layer(x)) / tokens : 0, "bytes",
            "a layer keeps for a token, as the engine found; grows with seq where attention is eager"},
-          {"context_bytes", number(at_peak(e, "[cuda context]")), "bytes", "what CUDA takes before the first tensor"}};
+          {"context_bytes", form.context, "bytes", "what CUDA takes before the first tensor"},
+          {"other_bytes", number(e.counters.device_used) - form.sum(), "bytes",
+           "what the closed forms do not know at this job: temporaries, the loss's copies, workspaces, the allocator's "
+           "gaps; "
+           "gradients that are not all alive at the peak are taken off"},
+          {"kept_free_bytes", kept_free(e), "bytes", "of the card, for others"}};
 }
 
 std::vector<SheetTerm> sheet_terms(const Estimate& e, const Explanation& x) {
@@ -117,10 +149,7 @@ std::vector<SheetTerm> sheet_terms(const Estimate& e, const Explanation& x) {
                      N = segments_of(e.job);
   const Bytes layer = kept_by_a_layer(x);
   const double parameters = number(parameter_count(m));
-  const double weights = parameters * number(item_size(parameter_type(r.precision))),
-               gradients = parameters * number(gradient_size(r)), states = parameters * states_per_parameter(e);
-  const double activations = number(segmented_activations(e, layer, N)),
-               logits = number(b) * number(s) * number(m.vocab) * 4;
+  const auto [weights, gradients, states, activations, logits, context] = closed_form(e, x);
   const auto engine = [&](std::string_view name) -> std::optional<double> {
     const FormulaRow* row = row_named(x, name);
     return row && row->found ? std::optional(number(*row->found)) : std::nullopt;
@@ -135,11 +164,11 @@ std::vector<SheetTerm> sheet_terms(const Estimate& e, const Explanation& x) {
       {"parameters", "L x layer + V h (twice where the head is its own) + positions + the last norm",
        "layers*layer_parameters + vocabulary*hidden*(2-tied) + learned_positions*hidden + hidden*(1+norm_bias) + "
        "other_parameters",
-       parameters, false, number(e.parameters), freezes_model(r) ? "found: with the adapters" : "the same"});
+       parameters, false, number(e.parameters), freezes_model(e.job.run) ? "found: with the adapters" : "the same"});
   t.push_back({"weights", "P x bytes", "parameters*weight_bytes", weights, true, number(at_peak(e, "parameter")),
-               r.quant ? "found: quantised" : "found: parameters and buffers at the peak"});
-  t.push_back({"gradients", "P x bytes", "parameters*gradient_bytes", gradients, true, number(at_peak(e, "gradient")),
-               "found: gradients alive at the peak, which is not when all are"});
+               "bytes a parameter as found: buffers, adapters and few bits in the mean"});
+  t.push_back({"gradients", "P x trained share x bytes", "parameters*trained_share*gradient_bytes", gradients, true,
+               number(at_peak(e, "gradient")), "found: gradients alive at the peak, which is not when all are"});
   t.push_back({"states", "P x bytes", "parameters*state_bytes", states, true,
                number(e.states) - number(at_peak(e, "parameter")), "optimizer states and master weights"});
   t.push_back({"fixed textbook", "2P + 2P + 12P", "16*parameters", 16 * parameters, true, engine("fixed"),
@@ -162,11 +191,10 @@ std::vector<SheetTerm> sheet_terms(const Estimate& e, const Explanation& x) {
                "found: held after forward; the longest segment comes on top while it is run again"});
   t.push_back({"logits", "4 b s V", "4*micro_batch*seq*vocabulary", logits, true, std::nullopt,
                "fp32; the loss holds up to three such tensors at its peak"});
-  t.push_back({"need", "weights + gradients + states + activations + logits + context",
-               "weights+gradients+states+activations+logits+context_bytes",
-               weights + gradients + states + activations + logits + number(at_peak(e, "[cuda context]")), true,
-               number(e.counters.device_used),
-               "closed form; found: the peak of the whole step, with the allocator's blocks"});
+  t.push_back({"need", "weights + gradients + states + activations + logits + context + other",
+               "weights+gradients+states+activations+logits+context_bytes+other_bytes", number(e.counters.device_used),
+               true, number(e.counters.device_used),
+               "the same at this job's inputs; an approximation at others: other_bytes stays as it is here"});
   return t;
 }
 

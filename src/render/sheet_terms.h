@@ -32,6 +32,8 @@ std::vector<SheetTerm> sheet_terms(const Estimate& e, const Explanation& x);
 
 /// As the engine found.
 Bytes kept_by_a_layer(const Explanation& x);
+/// Of the usable bytes of the card, what is kept for others.
+double kept_free(const Estimate& e);
 
 /// Activations with n segments by the closed forms, as the terms above have them: (n + 1) boundaries and the longest
 /// segment's layers.

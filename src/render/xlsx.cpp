@@ -24,6 +24,7 @@ std::string xlsx_of(const Workbook&) {
 #include <memory>
 #include <string_view>
 
+#include "base/parallel.h"
 #include "render/flat.h"
 #include "render/sheet_terms.h"
 
@@ -164,10 +165,11 @@ void write_verdict(const Book& b, lxw_worksheet* s, lxw_row_t row, const Workboo
   worksheet_write_formula_num(s, row, 2, fmt::format("=B{}/2^30", row + 1).c_str(), b.gib, usable / kGibBytes);
   text(s, row, 3, "of the chosen gpu");
   text(s, row + 1, 0, "verdict");
-  worksheet_write_formula_str(s, row + 1, 1, fmt::format("=IF(need<=B{},\"fits\",\"does not fit\")", row + 1).c_str(),
-                              b.head, need <= usable ? "fits" : "does not fit");
+  worksheet_write_formula_str(s, row + 1, 1,
+                              fmt::format("=IF(need<=B{}-kept_free_bytes,\"fits\",\"does not fit\")", row + 1).c_str(),
+                              b.head, need <= usable - kept_free(w.estimate) ? "fits" : "does not fit");
   text(s, row + 1, 4, std::string(name_of(w.estimate.verdict)), b.head);
-  text(s, row + 1, 6, "of the closed form; the engine knows what it leaves out", b.note);
+  text(s, row + 1, 6, "of the closed form, an approximation; beside it the engine's, for this job", b.note);
 }
 
 void write_model(const Book& b, const Workbook& w, const std::vector<SheetTerm>& terms) {
@@ -242,30 +244,48 @@ void write_curve(const Book& b, const Workbook& w, const Explanation& x) {
   add_chart(b, s, row);
 }
 
+/// What the engine says of the job on each card; nothing where it cannot be run.
+std::vector<std::optional<Estimate> > on_cards(const Workbook& w) {
+  std::vector<std::optional<Estimate> > out(w.cards.size());
+  parallel_for(w.cards.size(), [&](std::size_t i) {
+    Job job = w.estimate.job;
+    const bool own = job.card && job.card->id == w.cards[i].id;
+    if (!own) set_card(job, w.cards[i]);
+    out[i] = assess_if_runnable(job);
+  });
+  return out;
+}
+
 void write_cards(const Book& b, const Workbook& w, double need) {
   lxw_worksheet* s = b.sheet("GPUs");
   heads(b, s, 0,
-        {"gpu", "name", "usable bytes", "GiB", "closed form", "margin GiB", "bandwidth GB/s", "bf16 TFLOPS",
-         "source of usable"});
+        {"gpu", "name", "usable bytes", "GiB", "closed form, approximate", "margin GiB, approximate",
+         "engine, this job only", "device used GiB, engine", "bandwidth GB/s", "bf16 TFLOPS", "source of usable"});
   lxw_row_t row = 1;
+  const std::vector<std::optional<Estimate> > engine = on_cards(w);
   for (const Card& c : w.cards) {
+    const std::optional<Estimate>& found = engine[row - 1];
     const auto usable = static_cast<double>(c.usable.count());
     text(s, row, 0, c.id);
     text(s, row, 1, c.name);
     worksheet_write_number(s, row, 2, usable, b.bytes);
     worksheet_write_formula_num(s, row, 3, fmt::format("=C{}/2^30", row + 1).c_str(), b.gib, usable / kGibBytes);
-    worksheet_write_formula_str(s, row, 4, fmt::format("=IF(need<=C{},\"fits\",\"does not fit\")", row + 1).c_str(),
-                                nullptr, need <= usable ? "fits" : "does not fit");
-    worksheet_write_formula_num(s, row, 5, fmt::format("=(C{}-need)/2^30", row + 1).c_str(), b.gib,
-                                (usable - need) / kGibBytes);
-    worksheet_write_number(s, row, 6, c.bandwidth_gbs, nullptr);
-    worksheet_write_number(s, row, 7, c.tflops.bf16, nullptr);
-    text(s, row++, 8, c.usable_basis);
+    worksheet_write_formula_str(
+        s, row, 4, fmt::format("=IF(need<=C{}-kept_free_bytes,\"fits\",\"does not fit\")", row + 1).c_str(), nullptr,
+        need <= usable - kept_free(w.estimate) ? "fits" : "does not fit");
+    worksheet_write_formula_num(s, row, 5, fmt::format("=(C{}-kept_free_bytes-need)/2^30", row + 1).c_str(), b.gib,
+                                (usable - kept_free(w.estimate) - need) / kGibBytes);
+    text(s, row, 6, found ? std::string(name_of(found->verdict)) : "cannot be run");
+    if (found)
+      worksheet_write_number(s, row, 7, static_cast<double>(found->counters.device_used.count()) / kGibBytes, b.gib);
+    worksheet_write_number(s, row, 8, c.bandwidth_gbs, nullptr);
+    worksheet_write_number(s, row, 9, c.tflops.bf16, nullptr);
+    text(s, row++, 10, c.usable_basis);
   }
-  worksheet_autofilter(s, 0, 0, row - 1, 8);
+  worksheet_autofilter(s, 0, 0, row - 1, 10);
   worksheet_set_column(s, 0, 1, 26, nullptr);
-  worksheet_set_column(s, 2, 5, 14, nullptr);
-  worksheet_set_column(s, 8, 8, 40, nullptr);
+  worksheet_set_column(s, 2, 7, 14, nullptr);
+  worksheet_set_column(s, 10, 10, 40, nullptr);
 }
 
 void write_jobs(const Book& b, const Workbook& w) {
@@ -296,9 +316,10 @@ constexpr const char* kNotes[]{
     "operation; they do "
     "not change with the inputs.",
     "GiB is 2^30 bytes, GB 10^9. Bytes are exact integers.",
-    "The closed form leaves out temporaries of backward and optimizer, the loss's copies of the logits, the "
+    "What the closed form does not know, temporaries of backward and optimizer, the loss's copies of the logits, the "
     "allocator's rounding "
-    "and fragmentation.",
+    "and fragmentation, is other_bytes: found for this job, and not changed by the other inputs.",
+    "The verdict of a card is the engine's; that of the closed form is an approximation beside it.",
     ""};
 
 void set_creation(const Book& b) {
