@@ -46,10 +46,20 @@ class Builder final : public nlohmann::json_sax<ordered_json> {
     throw broken(e.what());
   }
 
-  /// A copy: each value knows its place in the copy.
-  ordered_json made() const { return root_; }
+  ordered_json made() {
+    settle(root_);
+    return std::move(root_);
+  }
 
  private:
+  /// A value that is assigned tells those in it where they are, which the library's messages need; what was appended to
+  /// the containers themselves has not been told.
+  static void settle(ordered_json& value) {
+    if (!value.is_structured()) return;
+    for (ordered_json& inner : value) settle(inner);
+    value = std::move(value);
+  }
+
   UserError broken(const std::string& why) const {
     return {fmt::format("not valid JSON: {}", why), where_, "check the file with a JSON linter"};
   }
