@@ -46,20 +46,9 @@ class Builder final : public nlohmann::json_sax<ordered_json> {
     throw broken(e.what());
   }
 
-  ordered_json made() {
-    settle(root_);
-    return std::move(root_);
-  }
+  ordered_json made() { return std::move(root_); }
 
  private:
-  /// A value that is assigned tells those in it where they are, which the library's messages need; what was appended to
-  /// the containers themselves has not been told.
-  static void settle(ordered_json& value) {
-    if (!value.is_structured()) return;
-    for (ordered_json& inner : value) settle(inner);
-    value = std::move(value);
-  }
-
   UserError broken(const std::string& why) const {
     return {fmt::format("not valid JSON: {}", why), where_, "check the file with a JSON linter"};
   }
@@ -83,7 +72,10 @@ class Builder final : public nlohmann::json_sax<ordered_json> {
     keys_.emplace_back();
     return true;
   }
+  /// A value that is assigned tells those in it where they are, which the library's messages need; what is appended to
+  /// the containers themselves is not told. A copy, which a growing list may make, checks it.
   bool close() {
+    *open_.back() = std::move(*open_.back());
     open_.pop_back();
     keys_.pop_back();
     return true;
