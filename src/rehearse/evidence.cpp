@@ -67,7 +67,7 @@ std::string of_status(int status) {
 std::string of_flags(const Rehearsal& r) {
   for (const RehearsedProcess& p : r.processes)
     if (on_card(p) && p.torch.empty())
-      if (const std::string why = why_unhooked(p.command); !why.empty()) return why;
+      if (std::string why = why_unhooked(p.command); !why.empty()) return why;
   return std::any_of(r.processes.begin(), r.processes.end(), hooked) ? "" : why_unhooked(r.command);
 }
 
@@ -112,7 +112,7 @@ std::string why_unhooked(const std::vector<std::string>& command) {
   const std::vector<std::string> words = split_words(command);
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string_view file = file_of(words[i]);
-    const std::string why = file == "env" ? of_env(words, i) : file.starts_with("python") ? of_python(words, i) : "";
+    std::string why = file == "env" ? of_env(words, i) : file.starts_with("python") ? of_python(words, i) : "";
     if (!why.empty()) return why;
   }
   return {};

@@ -116,6 +116,7 @@ std::vector<Column> make_columns() {
   c.push_back({"warnings", [](const Estimate& e) { return json(fmt::format("{}", fmt::join(e.warnings, "; "))); }});
   c.push_back({"attention_kernel", [](const Estimate& e) {
                  std::vector<std::string> names;
+                 names.reserve(e.attention_kernels.size());
                  for (const AttentionKernel& k : e.attention_kernels) names.push_back(k.name);
                  return json(fmt::format("{}", fmt::join(names, "+")));
                }});

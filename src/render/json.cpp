@@ -1,5 +1,7 @@
 #include "render/json.h"
 
+#include <fmt/format.h>
+
 #include "render/advice.h"
 #include "render/document.h"
 

@@ -191,6 +191,7 @@ namespace {
 /// "eager", "sdpa: flash"
 std::string attention_word(const Estimate& e) {
   std::vector<std::string> names;
+  names.reserve(e.attention_kernels.size());
   for (const AttentionKernel& k : e.attention_kernels) names.push_back(k.name);
   const std::string asked = word_for(kAttentions, e.job.run.attention);
   const bool chosen = e.job.run.attention == AttentionForm::sdpa && !names.empty();
