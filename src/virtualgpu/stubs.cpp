@@ -89,7 +89,7 @@ int zero(int n, int times, size_t bytes, void* const (&all)[24]) {
 #define RESULT(name, n, bytes)                                     \
   VGPU_EXPORT int name(PARAMETERS) {                               \
     void* const all[24] = ALL;                                     \
-    if (Memory::instance().on_device(all[n - 1])) return kSuccess; \
+    if (Memory::instance().on_device(all[(n)-1])) return kSuccess; \
     return zero(n, 1, bytes, all);                                 \
   }
 #define TEXT(name) \
